@@ -1,0 +1,109 @@
+// The one object that decides for every call: hold, or flush and pass.
+//
+// A hook asks hold(). When that says no, everything that must come before the call has been issued; the hook makes the
+// program's own call with the program's own arguments and reports it by passed().
+//
+// Owns:    lanes, regions, variants, graphs, the function table, the timer.
+// Threads: any; see lane.h and pass.h for the locks. No lock is held while the program's own call runs.
+// Fails:   never to the caller: a failure inside ends in held calls issued one by one, or in Refrain switching itself off.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "capture/operation.h"
+#include "policy/settings.h"
+#include "replay/driver.h"
+
+namespace refrain::capture {
+class LogWriter;
+struct CountersRecord;
+}  // namespace refrain::capture
+
+namespace refrain::replay {
+
+/// A kernel launch as the program passed it; pointers are the program's and valid only during its call.
+struct KernelCall {
+  CUfunction function = nullptr;
+  CUstream stream = nullptr;  ///< nullptr or CU_STREAM_LEGACY: legacy; CU_STREAM_PER_THREAD: also for nullptr of a _ptsz name
+  capture::Dimensions grid, block;
+  unsigned shared = 0;
+  unsigned attribute_count = 0;
+  const CUlaunchAttribute* attributes = nullptr;
+  bool cooperative = false;   ///< came by cuLaunchCooperativeKernel
+  void** parameters = nullptr;
+  void** extra = nullptr;
+};
+
+struct MemsetCall {
+  CUstream stream = nullptr;
+  capture::MemsetBytes bytes;
+};
+
+struct CopyCall {
+  CUstream stream = nullptr;
+  capture::CopyBytes bytes;
+};
+
+/// A region that is open on a thread, until it is left.
+struct OpenRegion;
+
+class Engine {
+ public:
+  /// `driver` and `settings` must outlive the engine; `log` may be nullptr.
+  Engine(const Driver& driver, const policy::Settings& settings, capture::LogWriter* log) noexcept;
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  // ---- stream operations that can be held. True: held, and `result` is what the hook returns.
+  bool hold(const KernelCall& call, CUresult& result) noexcept;
+  bool hold(const MemsetCall& call, CUresult& result) noexcept;
+  bool hold(const CopyCall& call, CUresult& result) noexcept;
+  /// After hold() said no and the program's own call returned `result`.
+  void passed(const KernelCall& call, CUresult result) noexcept;
+  void passed(const MemsetCall& call, CUresult result) noexcept;
+  void passed(const CopyCall& call, CUresult result) noexcept;
+
+  // ---- order: before a call that is passed
+  /// Work or an ordering call on `stream` (as in KernelCall).
+  void order_stream(CUstream stream, EntryPoint cause) noexcept;
+  /// A call that waits, asks how far the device is, allocates, observes, or is not modelled.
+  void order_all(EntryPoint cause) noexcept;
+  /// After the program itself waited for the device successfully: graphs may be built here.
+  void safe_point() noexcept;
+
+  // ---- lifetime and state: before the call that takes something away
+  void code_unloads(std::uint64_t owner) noexcept;       ///< module or library handle
+  void context_ends(CUcontext context) noexcept;         ///< nullptr: any
+  void stream_ends(CUstream stream) noexcept;
+  void memory_ends() noexcept;                           ///< memory is freed, unmapped or unregistered
+  void state_changes(EntryPoint cause) noexcept;         ///< function, context or stream state that launches read
+  // ---- the program's own capture
+  void capture_begins(CUstream stream) noexcept;         ///< before the call
+  void capture_began(CUstream stream, CUresult result) noexcept;
+  void capture_ended(CUstream stream) noexcept;          ///< after the call, whatever it returned
+
+  // ---- regions: `rule` is an index into settings.regions
+  OpenRegion* enter(unsigned rule) noexcept;             ///< nullptr: not watched
+  void leave(OpenRegion* region) noexcept;               ///< from any thread
+  /// The calling thread ends: its open regions are closed, what they hold is issued.
+  void thread_ends() noexcept;
+
+  // ---- control
+  void pause() noexcept;                                 ///< flush, then pass everything until resume()
+  void resume() noexcept;
+  /// Flush everything and pass everything from here on; at exit and on an internal fault.
+  void stop() noexcept;
+  /// In a forked child: touch nothing, forward everything.
+  void abandon() noexcept;
+  void counters(capture::CountersRecord& record) noexcept;
+  /// A kernel launch that came through a hook while nothing was watched.
+  bool active() const noexcept;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace refrain::replay
