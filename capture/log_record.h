@@ -98,6 +98,7 @@ struct CountersRecord {
   std::uint64_t launches_seen = 0;     ///< kernel launches that came through any hook
   std::uint64_t graph_bytes_limit = 0;
   std::uint64_t records_dropped = 0;
+  std::uint64_t fallbacks = 0;         ///< times that calls fell back or could not be held, the policy's own wishes not counted
   std::vector<RegionCounters> regions;
   std::vector<std::string> unmatched_rules;  ///< range patterns that no range matched
   std::vector<std::string> ranges_seen;      ///< bounded: names that no rule selected, for hints

@@ -30,10 +30,10 @@ enum class Scope : std::uint8_t {
 /// A rule that selects NVTX ranges. The first rule that matches decides. All patterns are anchored globs
 /// (`*` any text, `?` one character, `[abc]`, `\` takes the next character as it is).
 struct RegionRule {
-  std::string name;         ///< region's name in logs; the range pattern when the policy gives none
-  std::string range;        ///< matches the range's message
-  std::string domain = "*"; ///< matches the NVTX domain's name; the default domain's name is empty
-  std::string path = "*";   ///< matches the names of the open ranges of the thread and domain, outermost first, joined by `/`
+  std::string name;          ///< region's name in logs; the range pattern when the policy gives none
+  std::string range;         ///< matches the range's message
+  std::string domain = "*";  ///< matches the NVTX domain's name; the default domain's name is empty
+  std::string path = "*";    ///< matches the open ranges of thread and domain, outermost first, joined by `/`
   Action action = Action::graph;
   Scope scope = Scope::thread;
   bool strict_configuration = false;  ///< grid, block and shared memory must be equal
@@ -53,8 +53,8 @@ struct Settings {
 // One row a setting: SETTING(type, member, "section.key", default, minimum, maximum, "unit", "help").
 #define SETTING(type, member, key, initial, low, high, unit, help) type member = initial;
 #include "policy/settings.inc"
-  std::string log_path;   ///< folder or file name pattern; empty: no log is written
-  std::string source;     ///< path of the policy file, or "built-in"
+  std::string log_path;  ///< folder or file name pattern; empty: no log is written
+  std::string source;    ///< path of the policy file, or "built-in"
 };
 
 }  // namespace refrain::policy

@@ -98,11 +98,12 @@ class Engine {
   /// In a forked child: touch nothing, forward everything.
   void abandon() noexcept;
   void counters(capture::CountersRecord& record) noexcept;
-  /// A kernel launch that came through a hook while nothing was watched.
+  /// True while calls should be offered to hold(): not paused, stopped or abandoned.
   bool active() const noexcept;
 
+  struct Impl;  ///< engine_impl.h
+
  private:
-  struct Impl;
   std::unique_ptr<Impl> impl_;
 };
 

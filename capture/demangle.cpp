@@ -1,0 +1,84 @@
+#include "capture/demangle.h"
+
+#include <cxxabi.h>
+
+#include <cstdlib>
+#include <memory>
+
+namespace refrain::capture {
+namespace {
+
+bool closes(char character) noexcept { return character == '>' || character == ')' || character == '}'; }
+bool opens(char character) noexcept { return character == '<' || character == '(' || character == '{'; }
+
+/// The position of the bracket that opens what ends before `end`, or npos.
+std::size_t opening(std::string_view text, std::size_t end) noexcept {
+  std::size_t depth = 0;
+  for (std::size_t at = end; at-- > 0;) {
+    if (closes(text[at])) ++depth;
+    if (opens(text[at]) && --depth == 0) return at;
+  }
+  return std::string_view::npos;
+}
+
+/// `text` with the content of every outermost pair of angle brackets replaced by "...".
+std::string without_template_arguments(std::string_view text) {
+  std::string result;
+  std::size_t depth = 0;
+  for (const char character : text) {
+    if (character == '>' && depth > 0 && --depth == 0) result += "...";
+    if (depth == 0) result += character;
+    if (character == '<') ++depth;
+  }
+  return result;
+}
+
+/// The position after the last space outside all brackets; 0 when there is none.
+std::size_t after_return_type(std::string_view text) noexcept {
+  std::size_t depth = 0, start = 0;
+  for (std::size_t at = 0; at + 1 < text.size(); ++at) {
+    if (opens(text[at])) ++depth;
+    if (closes(text[at]) && depth > 0) --depth;
+    if (text[at] == ' ' && depth == 0) start = at + 1;
+  }
+  return start;
+}
+
+}  // namespace
+
+std::string demangle(const std::string& mangled) {
+  if (mangled.size() > longest_mangled_name || !mangled.starts_with("_Z")) return mangled;
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> text(
+      abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status), &std::free);
+  return status == 0 && text ? std::string(text.get()) : mangled;
+}
+
+std::string short_name(std::string_view readable, std::size_t width) {
+  // "(anonymous namespace)" has parentheses that are no parameter list.
+  std::string text(readable);
+  constexpr std::string_view anonymous = "(anonymous namespace)";
+  for (std::size_t at = 0; (at = text.find(anonymous, at)) != std::string::npos;) {
+    text.replace(at, anonymous.size(), "{anonymous}");
+  }
+  if (constexpr std::string_view constant = " const"; text.ends_with(constant)) {
+    text.resize(text.size() - constant.size());
+  }
+  if (text.ends_with(')')) {
+    const std::size_t parameters = opening(text, text.size());
+    if (parameters != std::string::npos && parameters > 0) text.resize(parameters);
+  }
+  text = without_template_arguments(text);
+  text.erase(0, after_return_type(text));
+  if (text.size() > width && width > 3) text.replace(0, text.size() - width + 3, "...");
+  return text;
+}
+
+const std::string& ReadableNames::of(const std::string& mangled) {
+  if (const auto found = names_.find(mangled); found != names_.end()) return found->second;
+  std::string readable = demangle(mangled);
+  if (names_.size() >= most_names_) names_.clear();
+  return names_.emplace(mangled, std::move(readable)).first->second;
+}
+
+}  // namespace refrain::capture

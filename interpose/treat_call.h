@@ -1,0 +1,105 @@
+// What a hook does around the program's own call, by the entry point's treatment.
+#pragma once
+
+#include <type_traits>
+
+#include "interpose/describe_call.h"
+#include "interpose/entry_points.h"
+#include "replay/engine.h"
+
+namespace refrain::interpose {
+
+/// The stream that the program means: NULL in a name for per-thread streams is the thread's own default stream.
+template <EntryPoint E>
+CUstream meant_stream(CUstream stream) noexcept {
+  return is_per_thread(E) && stream == nullptr ? CU_STREAM_PER_THREAD : stream;
+}
+
+/// The first stream among the arguments.
+template <EntryPoint E, class First, class... Rest>
+CUstream stream_of(First first, Rest... rest) noexcept {
+  if constexpr (std::is_same_v<First, CUstream>) {
+    return meant_stream<E>(first);
+  } else {
+    return stream_of<E>(rest...);
+  }
+}
+
+/// The context that ends, or nullptr for any: a device's or a green context's.
+template <class First>
+CUcontext context_of(First first) noexcept {
+  if constexpr (std::is_same_v<First, CUcontext>) {
+    return first;
+  } else {
+    return nullptr;
+  }
+}
+
+/// A module or a library, as what owns code.
+template <class Handle>
+std::uint64_t owner_of(Handle handle) noexcept {
+  return reinterpret_cast<std::uint64_t>(handle);
+}
+
+/// The engine's value for a call that can be held.
+template <EntryPoint E>
+using CallOf = std::conditional_t<group_of(E) == Group::launch, KernelCall,
+                                  std::conditional_t<details::is_holdable_copy(E), CopyCall, MemsetCall>>;
+
+template <EntryPoint E, class Function, class... Arguments>
+CUresult hold_or_pass(replay::Engine& engine, Function real, Arguments... arguments) {
+  CallOf<E> call;
+  if (!describe(call, arguments...)) {
+    engine.order_all(E);
+    return real(arguments...);
+  }
+  call.stream = meant_stream<E>(call.stream);
+  CUresult result = CUDA_SUCCESS;
+  if (engine.hold(call, result)) return result;
+  result = real(arguments...);
+  engine.passed(call, result);
+  return result;
+}
+
+template <EntryPoint E, class... Arguments>
+void before(replay::Engine& engine, Arguments... arguments) noexcept {
+  constexpr Treatment treatment = treatment_of(E);
+  if constexpr (treatment == Treatment::order_stream) engine.order_stream(stream_of<E>(arguments...), E);
+  if constexpr (treatment == Treatment::order_all || treatment == Treatment::wait || treatment == Treatment::ask) {
+    engine.order_all(E);
+  }
+  if constexpr (treatment == Treatment::state_changes) engine.state_changes(E);
+  if constexpr (treatment == Treatment::memory_ends) engine.memory_ends();
+  if constexpr (treatment == Treatment::stream_memory_ends) {
+    engine.memory_ends();
+    engine.order_stream(stream_of<E>(arguments...), E);
+  }
+  if constexpr (treatment == Treatment::code_ends) engine.code_unloads(owner_of(arguments...));
+  if constexpr (treatment == Treatment::context_ends) engine.context_ends(context_of(arguments...));
+  if constexpr (treatment == Treatment::stream_ends) engine.stream_ends(arguments...);
+  if constexpr (treatment == Treatment::capture_begins) engine.capture_begins(stream_of<E>(arguments...));
+}
+
+template <EntryPoint E, class... Arguments>
+void after(replay::Engine& engine, CUresult result, Arguments... arguments) noexcept {
+  constexpr Treatment treatment = treatment_of(E);
+  if constexpr (treatment == Treatment::wait) {
+    if (result == CUDA_SUCCESS) engine.safe_point();
+  }
+  if constexpr (treatment == Treatment::capture_begins) engine.capture_began(stream_of<E>(arguments...), result);
+  if constexpr (treatment == Treatment::capture_ends) engine.capture_ended(stream_of<E>(arguments...));
+}
+
+template <EntryPoint E, class Function, class... Arguments>
+CUresult treat(replay::Engine& engine, Function real, Arguments... arguments) {
+  if constexpr (treatment_of(E) == Treatment::hold) {
+    return hold_or_pass<E>(engine, real, arguments...);
+  } else {
+    before<E>(engine, arguments...);
+    const CUresult result = real(arguments...);
+    after<E>(engine, result, arguments...);
+    return result;
+  }
+}
+
+}  // namespace refrain::interpose

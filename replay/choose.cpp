@@ -1,0 +1,150 @@
+// Which variant a pass follows: at its first operation, and when an operation is not the expected one.
+#include <algorithm>
+#include <mutex>
+
+#include "replay/engine_impl.h"
+
+namespace refrain::replay {
+
+using capture::Reason;
+
+// A role is bound to the stream it was recorded on, so that one executable graph never waits for itself across streams.
+bool Engine::Impl::role_fits(const Variant& variant, std::uint16_t role, const Lane& lane) const noexcept {
+  const CUstream recorded = variant.role_streams[role];
+  return variant.role_contexts[role] == lane.context && variant.role_priorities[role] == lane.priority &&
+         variant.role_kinds[role] == lane.kind && (recorded == lane.stream || recorded == ended_stream);
+}
+
+bool Engine::Impl::bind_role(OpenRegion& pass, std::uint16_t role, Lane& lane) noexcept {
+  if (role < pass.role_count) return pass.roles[role] == &lane;
+  if (!role_fits(*pass.variant, role, lane)) return false;
+  const auto bound_end = pass.roles.begin() + pass.role_count;
+  if (role != pass.role_count || std::find(pass.roles.begin(), bound_end, &lane) != bound_end) return false;
+  pass.variant->role_streams[role] = lane.stream;
+  pass.roles[pass.role_count++] = &lane;
+  return true;
+}
+
+template <typename Call>
+Verdict Engine::Impl::expect(const Call& call, OpenRegion& pass, Lane& lane) noexcept {
+  const Variant& variant = *pass.variant;
+  if (pass.cursor == variant.sequence.size()) return Verdict::differs(Reason::sequence_longer);
+  const Verdict verdict = compare(call, variant, pass.cursor, pass.region->rule);
+  if (!verdict.equal) return verdict;
+  if (!settings.patch && !same_bytes(call, variant, pass.cursor)) return Verdict::differs(Reason::different_parameters);
+  if (!bind_role(pass, variant.sequence.operations[pass.cursor].role, lane)) return Verdict::differs(Reason::different_stream);
+  return {};
+}
+
+bool Engine::Impl::may_record(const Region& region, Reason& reason) const noexcept {
+  reason = Reason::region_off;
+  if (region.off) return false;
+  reason = Reason::variant_limit;
+  if (region.variants.size() >= settings.max_variants) return false;
+  reason = Reason::memory_limit;
+  return sequence_bytes.load(std::memory_order_relaxed) < (std::uint64_t{settings.max_host_mib} << 20);
+}
+
+namespace {
+
+bool is_built(const Variant& variant) noexcept {
+  return std::any_of(variant.segments.begin(), variant.segments.end(),
+                     [](const Segment& segment) { return segment.state == Segment::State::built; });
+}
+
+}  // namespace
+
+template <typename Call>
+void Engine::Impl::choose(const Call& call, OpenRegion& pass, Lane& lane) noexcept {
+  Region& region = *pass.region;
+  const std::lock_guard guard(region.lock);
+  if (pass.number <= settings.skip) {
+    pass.state = OpenRegion::State::eager;
+    return;
+  }
+  if (region.off) {
+    pass.state = OpenRegion::State::eager;
+    ++region.causes[static_cast<std::size_t>(Reason::region_off)];
+    return;
+  }
+  auto fits = [&](const Variant& variant) {
+    return !variant.busy && !variant.dropped && role_fits(variant, 0, lane) && compare(call, variant, 0, region.rule).equal &&
+           (settings.patch || same_bytes(call, variant, 0));
+  };
+  Variant* const next = region.last != nullptr ? region.last->successor : nullptr;
+  const bool next_fits = next != nullptr && fits(*next);
+  Variant* chosen = next_fits && (next->moves || same_bytes(call, *next, 0)) ? next : nullptr;
+  Variant* oldest_built = nullptr;
+  Variant* oldest = nullptr;
+  for (const std::unique_ptr<Variant>& variant : region.variants) {
+    if (chosen != nullptr) break;
+    if (!fits(*variant)) continue;
+    if (same_bytes(call, *variant, 0)) chosen = variant.get();
+    if (oldest == nullptr || variant->last_use < oldest->last_use) oldest = variant.get();
+    if (!is_built(*variant)) continue;
+    const bool better = oldest_built == nullptr || (variant->scratch && !oldest_built->scratch) ||
+                        (variant->scratch == oldest_built->scratch && variant->last_use < oldest_built->last_use);
+    if (better) oldest_built = variant.get();
+  }
+  if (chosen == nullptr && next_fits && is_built(*next)) {
+    constexpr std::uint32_t moved_often = 8;
+    chosen = next;
+    if (++next->moved >= moved_often) next->moves = true;  // no use in searching by bytes for this one
+  }
+  if (chosen == nullptr) chosen = oldest_built;
+  Reason reason{};
+  if (chosen == nullptr && may_record(region, reason)) {
+    pass.state = OpenRegion::State::recording;
+    return;
+  }
+  if (chosen == nullptr) chosen = oldest;
+  if (chosen == nullptr) {
+    pass.state = OpenRegion::State::eager;
+    ++region.causes[static_cast<std::size_t>(reason)];
+    return;
+  }
+  chosen->busy = true;
+  pass.variant = chosen;
+  pass.state = OpenRegion::State::matching;
+}
+
+template <typename Call>
+bool Engine::Impl::switch_variant(const Call& call, OpenRegion& pass, Lane& lane, Reason reason) noexcept {
+  Region& region = *pass.region;
+  const std::uint64_t structure = pass.variant->sequence.structure(pass.cursor);
+  auto fits = [&](const Variant& variant) {
+    if (!compare(call, variant, pass.cursor, region.rule).equal) return false;
+    if (!settings.patch && !same_bytes(call, variant, pass.cursor)) return false;
+    for (std::uint16_t role = 0; role < pass.role_count; ++role) {
+      if (!role_fits(variant, role, *pass.roles[role])) return false;
+    }
+    const std::uint16_t role = variant.sequence.operations[pass.cursor].role;
+    return role < pass.role_count ? pass.roles[role] == &lane : role == pass.role_count && role_fits(variant, role, lane);
+  };
+  Variant* other = nullptr;
+  {
+    const std::lock_guard guard(region.lock);
+    other = region.find_prefix(structure, pass.cursor, false, pass.variant, fits);
+    if (other == nullptr) return false;
+    other->busy = true;
+  }
+  flush_pass(pass, reason, "the sequence takes another branch");
+  {
+    const std::lock_guard guard(region.lock);
+    release(region, *pass.variant);
+  }
+  pass.variant = other;
+  for (std::uint16_t role = 0; role < pass.role_count; ++role) other->role_streams[role] = pass.roles[role]->stream;
+  return bind_role(pass, other->sequence.operations[pass.cursor].role, lane);
+}
+
+#define INSTANTIATE(Call)                                                              \
+  template Verdict Engine::Impl::expect(const Call&, OpenRegion&, Lane&) noexcept;     \
+  template void Engine::Impl::choose(const Call&, OpenRegion&, Lane&) noexcept;        \
+  template bool Engine::Impl::switch_variant(const Call&, OpenRegion&, Lane&, Reason) noexcept;
+INSTANTIATE(KernelCall)
+INSTANTIATE(MemsetCall)
+INSTANTIATE(CopyCall)
+#undef INSTANTIATE
+
+}  // namespace refrain::replay

@@ -1,0 +1,83 @@
+// Totals that add up: calls = held + passed, held = replayed + flushed. Passes that are open count when they end.
+#include <mutex>
+#include <utility>
+
+#include "replay/engine_impl.h"
+
+namespace refrain::replay {
+namespace {
+
+void fill(capture::RegionCounters& out, const CallCounters& in) noexcept {
+  out.calls = in.calls;
+  out.held = in.held;
+  out.passed = in.passed;
+  out.replayed = in.replayed;
+  out.flushed = in.flushed;
+  out.patched = in.patched;
+  out.graph_launches = in.graph_launches;
+}
+
+}  // namespace
+
+void Engine::Impl::counters(capture::CountersRecord& record) noexcept try {
+  CallCounters total;
+  record.total = {};
+  record.regions.clear();
+  for (const std::unique_ptr<Region>& region : regions) {
+    if (region == nullptr) continue;
+    const std::lock_guard guard(region->lock);
+    if (region->passes == 0) continue;
+    capture::RegionCounters& out = record.regions.emplace_back();
+    out.region = region->rule.name;
+    out.passes = region->passes;
+    fill(out, region->counters);
+    out.variants = region->variants.size();
+    for (const std::unique_ptr<Variant>& variant : region->variants) {
+      for (const Segment& segment : variant->segments) {
+        if (segment.state != Segment::State::built) continue;
+        ++out.graphs;
+        out.graph_bytes += segment.bytes;
+      }
+    }
+    for (std::size_t reason = 0; reason < reason_count; ++reason) {
+      if (region->causes[reason] != 0) out.fallbacks.push_back({static_cast<capture::Reason>(reason), region->causes[reason]});
+    }
+    total += region->counters;
+    record.total.passes += out.passes;
+    record.total.variants += out.variants;
+    record.total.graphs += out.graphs;
+  }
+  const std::lock_guard guard(threads_lock);
+  std::uint64_t outside = ended_outside_calls;
+  record.launches_seen = ended_launches_seen;
+  for (const Thread* thread : threads) {
+    outside += thread->outside_calls.load(std::memory_order_relaxed);
+    record.launches_seen += thread->launches_seen.load(std::memory_order_relaxed);
+  }
+  total.calls += outside;
+  total.passed += outside;
+  fill(record.total, total);
+  record.total.graph_bytes = graph_bytes.load(std::memory_order_relaxed);
+  record.graph_bytes_limit = std::uint64_t{settings.max_graph_mib} << 20;
+  record.fallbacks = fallbacks.load(std::memory_order_relaxed);
+  if (log != nullptr) record.records_dropped = log->dropped();
+} catch (...) {
+}
+
+void Engine::Impl::log_counters_when_due() noexcept {
+  if (log == nullptr) return;
+  std::int64_t due = next_counters_ns.load(std::memory_order_relaxed);
+  // The clock is read once in a while only: this runs at the end of every pass.
+  constexpr std::uint64_t every = 64;
+  if (passes.load(std::memory_order_relaxed) % every != 0) return;
+  const std::int64_t now = now_ns();
+  if (now < due || !next_counters_ns.compare_exchange_strong(due, now + std::int64_t{settings.log_interval_s} * 1'000'000'000)) return;
+  try {
+    capture::CountersRecord record;
+    counters(record);
+    log->write(std::move(record));
+  } catch (...) {
+  }
+}
+
+}  // namespace refrain::replay

@@ -1,0 +1,245 @@
+#include "replay/engine.h"
+
+#include <ctime>
+#include <mutex>
+#include <new>
+#include <utility>
+
+#include "replay/engine_impl.h"
+
+namespace refrain::replay {
+namespace {
+
+// One word of static TLS; the block behind it lives on the heap until thread_ends().
+__attribute__((tls_model("initial-exec"))) thread_local Thread* current_thread = nullptr;
+
+constexpr const char* names[] = {
+#define ENTRY(name, group) #name,
+#include "replay/driver_entry_points.inc"
+};
+constexpr Group groups[] = {
+#define ENTRY(name, group) Group::group,
+#include "replay/driver_entry_points.inc"
+};
+
+}  // namespace
+
+const char* name_of(EntryPoint entry_point) noexcept { return names[static_cast<unsigned>(entry_point)]; }
+Group group_of(EntryPoint entry_point) noexcept { return groups[static_cast<unsigned>(entry_point)]; }
+
+Engine::Impl::Impl(const Driver& driver_table, const policy::Settings& all_settings, capture::LogWriter* log_writer)
+    : driver(driver_table),
+      settings(all_settings),
+      log(log_writer),
+      selector(all_settings),
+      functions(driver, selector),
+      lanes(driver),
+      builder(driver),
+      timer(&Impl::expire, this, std::int64_t{all_settings.max_hold_us} * 1000) {
+  const bool may_replay = settings.mode == policy::Mode::replay || settings.mode == policy::Mode::strict;
+  regions.reserve(settings.regions.size());
+  for (const policy::RegionRule& rule : settings.regions) {
+    const bool watched = rule.action != policy::Action::eager && settings.mode != policy::Mode::off;
+    regions.push_back(watched ? std::make_unique<Region>(rule, may_replay && rule.action == policy::Action::graph) : nullptr);
+  }
+  next_counters_ns = now_ns() + std::int64_t{settings.log_interval_s} * 1'000'000'000;
+}
+
+Engine::Engine(const Driver& driver, const policy::Settings& settings, capture::LogWriter* log) noexcept {
+  try {
+    impl_ = std::make_unique<Impl>(driver, settings, log);
+  } catch (const std::bad_alloc&) {  // active() says no
+  }
+}
+
+Engine::~Engine() = default;
+
+Thread* Engine::Impl::this_thread() noexcept {
+  if (current_thread != nullptr) return current_thread;
+  auto* thread = new (std::nothrow) Thread;
+  if (thread == nullptr) return nullptr;
+  try {
+    const std::lock_guard guard(threads_lock);
+    threads.push_back(thread);
+  } catch (const std::bad_alloc&) {
+    delete thread;
+    return nullptr;
+  }
+  current_thread = thread;
+  return thread;
+}
+
+OpenRegion* Engine::Impl::current_pass(Thread& thread) noexcept {
+  while (thread.top != nullptr) {
+    OpenRegion& top = *thread.top;
+    if (!top.closing.load(std::memory_order_acquire)) return &top;
+    thread.top = top.outer;
+    finish(top);
+    top.outer = std::exchange(thread.spare, &top);
+  }
+  return process_top.load(std::memory_order_acquire);
+}
+
+bool Engine::active() const noexcept { return impl_ != nullptr && impl_->pauses.load(std::memory_order_relaxed) == 0; }
+
+bool Engine::hold(const KernelCall& call, CUresult& result) noexcept { return impl_->hold(call, result); }
+bool Engine::hold(const MemsetCall& call, CUresult& result) noexcept { return impl_->hold(call, result); }
+bool Engine::hold(const CopyCall& call, CUresult& result) noexcept { return impl_->hold(call, result); }
+void Engine::passed(const KernelCall& call, CUresult result) noexcept { impl_->passed(call, result); }
+void Engine::passed(const MemsetCall& call, CUresult result) noexcept { impl_->passed(call, result); }
+void Engine::passed(const CopyCall& call, CUresult result) noexcept { impl_->passed(call, result); }
+
+// ---- regions
+
+namespace {
+
+// Makes a pass ready for use; what a closed one keeps is memory only.
+void open(OpenRegion& pass, Region& region, Thread* owner, std::uint64_t epoch) noexcept {
+  pass.region = &region;
+  pass.owner = owner;
+  pass.state = OpenRegion::State::choosing;
+  pass.closing.store(false, std::memory_order_relaxed);
+  pass.epoch = epoch;
+  pass.variant = nullptr;
+  pass.cursor = 0;
+  pass.holding = nullptr;
+  pass.role_count = 0;
+  pass.counters = {};
+  pass.cached_lane = nullptr;
+  const std::lock_guard guard(region.lock);
+  pass.number = ++region.passes;
+}
+
+}  // namespace
+
+OpenRegion* Engine::enter(unsigned rule) noexcept {
+  if (rule >= impl_->regions.size() || impl_->regions[rule] == nullptr || !active()) return nullptr;
+  Region& region = *impl_->regions[rule];
+  Thread* thread = impl_->this_thread();
+  if (thread == nullptr) return nullptr;
+  // The region around it goes on after this one: what it holds is issued first, and its sequence is cut here.
+  if (OpenRegion* around = impl_->current_pass(*thread)) {
+    impl_->note_break("a region inside");
+    const PassGuard guard(*around);
+    if (around->region != nullptr) impl_->flush_pass(*around, capture::Reason::early_order, "a region inside");
+  }
+  const bool process_scope = region.rule.scope == policy::Scope::process;
+  const std::uint64_t epoch = impl_->epoch.load(std::memory_order_acquire);
+  if (process_scope) {
+    const std::lock_guard guard(impl_->process_lock);
+    OpenRegion* pass = impl_->process_spare;
+    if (pass != nullptr) impl_->process_spare = pass->outer;
+    if (pass == nullptr) pass = new (std::nothrow) OpenRegion;
+    if (pass == nullptr) return nullptr;
+    pass->process_scope = true;
+    const PassGuard pass_guard(*pass);
+    open(*pass, region, thread, epoch);
+    pass->outer = impl_->process_top.load(std::memory_order_relaxed);
+    impl_->process_top.store(pass, std::memory_order_release);
+    return pass;
+  }
+  OpenRegion* pass = thread->spare;
+  if (pass != nullptr) thread->spare = pass->outer;
+  if (pass == nullptr) pass = new (std::nothrow) OpenRegion;
+  if (pass == nullptr) return nullptr;
+  open(*pass, region, thread, epoch);
+  pass->outer = std::exchange(thread->top, pass);
+  return pass;
+}
+
+void Engine::leave(OpenRegion* pass) noexcept {
+  if (pass == nullptr) return;
+  if (pass->process_scope) {
+    const std::lock_guard guard(impl_->process_lock);
+    OpenRegion* above = nullptr;
+    OpenRegion* at = impl_->process_top.load(std::memory_order_relaxed);
+    while (at != nullptr && at != pass) above = std::exchange(at, at->outer);
+    if (at == nullptr) return;
+    if (above == nullptr) {
+      impl_->process_top.store(pass->outer, std::memory_order_release);
+    } else {
+      above->outer = pass->outer;
+    }
+    const PassGuard pass_guard(*pass);
+    impl_->finish(*pass);
+    pass->region = nullptr;
+    pass->outer = std::exchange(impl_->process_spare, pass);
+    return;
+  }
+  Thread* thread = current_thread;
+  if (thread == nullptr || pass->owner != thread) {
+    // Ended by another thread: it may only say so, and issue what is held now.
+    pass->closing.store(true, std::memory_order_release);
+    impl_->lanes.for_each_holding([&](Lane& lane) {
+      const std::lock_guard guard(lane.lock);
+      if (lane.holder != pass) return;
+      const CUresult result = impl_->flush_locked(lane, capture::Reason::other_thread, "the range was ended by another thread");
+      if (result != CUDA_SUCCESS) lane.pending_error = result;
+    });
+    return;
+  }
+  OpenRegion** link = &thread->top;
+  while (*link != nullptr && *link != pass) link = &(*link)->outer;
+  if (*link == nullptr) return;
+  *link = pass->outer;
+  impl_->finish(*pass);
+  pass->outer = std::exchange(thread->spare, pass);
+}
+
+void Engine::thread_ends() noexcept {
+  Thread* thread = std::exchange(current_thread, nullptr);
+  if (thread == nullptr || impl_ == nullptr) return;
+  for (OpenRegion* pass = thread->top; pass != nullptr;) {
+    impl_->finish(*pass);
+    delete std::exchange(pass, pass->outer);
+  }
+  for (OpenRegion* pass = thread->spare; pass != nullptr;) delete std::exchange(pass, pass->outer);
+  const std::lock_guard guard(impl_->threads_lock);
+  impl_->ended_launches_seen += thread->launches_seen.load(std::memory_order_relaxed);
+  impl_->ended_outside_calls += thread->outside_calls.load(std::memory_order_relaxed);
+  std::erase(impl_->threads, thread);
+  delete thread;
+}
+
+// ---- control
+
+void Engine::pause() noexcept {
+  if (impl_ == nullptr) return;
+  impl_->pauses.fetch_add(1, std::memory_order_acq_rel);
+  impl_->epoch.fetch_add(1, std::memory_order_acq_rel);
+  impl_->order_all(true, "refrain_pause");
+}
+
+void Engine::resume() noexcept {
+  if (impl_ == nullptr) return;
+  impl_->epoch.fetch_add(1, std::memory_order_acq_rel);  // open passes have missed calls
+  impl_->pauses.fetch_sub(1, std::memory_order_acq_rel);
+}
+
+void Engine::stop() noexcept {
+  if (impl_ == nullptr) return;
+  impl_->pauses.fetch_add(1 << 20, std::memory_order_acq_rel);
+  impl_->epoch.fetch_add(1, std::memory_order_acq_rel);
+  // A thread that is stuck in the driver with a lane's lock must not hang the exit of the process.
+  constexpr std::int64_t patience_ns = 100'000'000;
+  const std::int64_t deadline = now_ns() + patience_ns;
+  impl_->lanes.for_each_holding([&](Lane& lane) {
+    while (!lane.lock.try_lock()) {
+      if (now_ns() > deadline) return;
+      const timespec pause{0, 100'000};
+      nanosleep(&pause, nullptr);
+    }
+    impl_->flush_locked(lane, capture::Reason::early_order, "the end of the process");
+    lane.lock.unlock();
+  });
+}
+
+void Engine::abandon() noexcept {
+  if (impl_ != nullptr) impl_->pauses.fetch_add(1 << 20, std::memory_order_relaxed);
+}
+
+void Engine::counters(capture::CountersRecord& record) noexcept {
+  if (impl_ != nullptr) impl_->counters(record);
+}
+
+}  // namespace refrain::replay

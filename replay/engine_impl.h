@@ -1,0 +1,171 @@
+// The engine's state, and its work by concept: hold.cpp (one call), choose.cpp (which variant), record.cpp (after a call
+// that passed), finish.cpp (end of a pass), flush.cpp (issuing and launching what a lane holds), order.cpp, lifetime.cpp,
+// safe_point.cpp (building), counters.cpp.
+//
+// Locks, in the order in which they may be taken: a process-scope pass, a lane, a region. The lock of a table is taken
+// alone, for a look-up.
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "capture/log_writer.h"
+#include "policy/selector.h"
+#include "replay/build.h"
+#include "replay/engine.h"
+#include "replay/function_table.h"
+#include "replay/lane.h"
+#include "replay/match.h"
+#include "replay/pass.h"
+#include "replay/region.h"
+#include "replay/timer.h"
+
+namespace refrain::replay {
+
+/// The driver's name of an entry point.
+const char* name_of(EntryPoint entry_point) noexcept;
+Group group_of(EntryPoint entry_point) noexcept;
+
+/// A stream handle that names no stream any more; a role that had it takes whichever stream comes next.
+inline const CUstream ended_stream = reinterpret_cast<CUstream>(~std::uintptr_t{0});
+
+/// Takes the lock of a process-scope pass; a pass of thread scope needs none.
+class PassGuard {
+ public:
+  explicit PassGuard(OpenRegion& pass) noexcept : pass_(pass.process_scope ? &pass : nullptr) {
+    if (pass_ != nullptr) pass_->lock.lock();
+  }
+  ~PassGuard() {
+    if (pass_ != nullptr) pass_->lock.unlock();
+  }
+  PassGuard(const PassGuard&) = delete;
+  PassGuard& operator=(const PassGuard&) = delete;
+
+ private:
+  OpenRegion* pass_;
+};
+
+/// An executable graph that is no longer used but may still run.
+struct RetiredGraph {
+  CUgraph graph;
+  CUgraphExec exec;
+  CUcontext context;
+  CUstream last_stream;
+  CUevent done;  ///< recorded behind the last launch, once that was possible
+  std::uint64_t bytes;
+};
+
+struct Engine::Impl {
+  Impl(const Driver& driver_table, const policy::Settings& all_settings, capture::LogWriter* log_writer);
+
+  const Driver& driver;
+  const policy::Settings& settings;
+  capture::LogWriter* const log;
+  const policy::Selector selector;
+  FunctionTable functions;
+  LaneTable lanes;
+  Builder builder;
+  Timer timer;
+  std::vector<std::unique_ptr<Region>> regions;        ///< one a rule; nullptr for rules that keep their ranges eager
+
+  std::atomic<int> pauses{0};                          ///< and stop(), which is never taken back
+  std::atomic<std::uint64_t> epoch{1};                 ///< steps when what open passes rely on may have changed
+  std::atomic<int> lanes_holding{0};
+  std::atomic<int> captures_active{0};
+  std::atomic<std::uint64_t> memory_generation{1};
+  std::atomic<bool> builds_pending{false};
+  std::atomic<std::uint64_t> graph_bytes{0}, sequence_bytes{0}, fallbacks{0}, passes{0};
+
+  // Passes of process scope are never freed: a thread may look at one that has just been closed.
+  Lock process_lock;
+  std::atomic<OpenRegion*> process_top{nullptr};
+  OpenRegion* process_spare = nullptr;
+
+  Lock threads_lock;
+  std::vector<Thread*> threads;
+  std::uint64_t ended_launches_seen = 0, ended_outside_calls = 0;
+
+  Lock retired_lock;
+  std::deque<RetiredGraph> retired;
+  std::atomic<bool> has_retired{false};
+  Lock captures_lock;
+  std::vector<CUstream> capturing;                     ///< streams where the program began a capture
+  std::atomic<std::int64_t> next_counters_ns{0};
+
+  // ---- engine.cpp
+  Thread* this_thread() noexcept;
+  /// The pass that the thread's calls belong to, or nullptr. Finishes passes that another thread closed.
+  OpenRegion* current_pass(Thread& thread) noexcept;
+
+  // ---- hold.cpp
+  template <typename Call>
+  bool hold(const Call& call, CUresult& result) noexcept;
+  template <typename Call>
+  bool follow(const Call& call, Thread& thread, OpenRegion& pass, Lane& lane, CUresult& result) noexcept;
+  template <typename Call>
+  bool take(const Call& call, OpenRegion& pass, Lane& lane, CUresult& result) noexcept;
+  Lane* lane_of(OpenRegion& pass, CUstream stream) noexcept;
+  bool is_capturing(CUstream stream) noexcept;
+  void begin_hold(Lane& lane, OpenRegion& pass, std::uint32_t first) noexcept;
+
+  // ---- choose.cpp
+  template <typename Call>
+  Verdict expect(const Call& call, OpenRegion& pass, Lane& lane) noexcept;
+  template <typename Call>
+  void choose(const Call& call, OpenRegion& pass, Lane& lane) noexcept;
+  template <typename Call>
+  bool switch_variant(const Call& call, OpenRegion& pass, Lane& lane, capture::Reason reason) noexcept;
+  bool role_fits(const Variant& variant, std::uint16_t role, const Lane& lane) const noexcept;
+  bool bind_role(OpenRegion& pass, std::uint16_t role, Lane& lane) noexcept;
+  /// True when the region may have one more variant. The region's lock must be held.
+  bool may_record(const Region& region, capture::Reason& reason) const noexcept;
+
+  // ---- record.cpp
+  template <typename Call>
+  void passed(const Call& call, CUresult result) noexcept;
+  template <typename Call>
+  void record(const Call& call, OpenRegion& pass, Lane& lane, After after, capture::Reason why) noexcept;
+  template <typename Call>
+  void note_mismatch(const Call& call, OpenRegion& pass, capture::Reason reason, const capture::Function* function) noexcept;
+  void note(OpenRegion& pass, capture::Reason reason, const char* expected, const char* found) noexcept;
+
+  // ---- finish.cpp
+  void finish(OpenRegion& pass) noexcept;
+  void demote(OpenRegion& pass) noexcept;
+  Variant* add_variant(Region& region, OpenRegion& pass, capture::Sequence&& sequence, const Variant* model) noexcept;
+  void release(Region& region, Variant& variant) noexcept;
+  void erase_dropped(Region& region) noexcept;
+
+  // ---- flush.cpp
+  CUresult launch_locked(Lane& lane) noexcept;
+  CUresult flush_locked(Lane& lane, capture::Reason reason, const char* cause) noexcept;
+  void flush(Lane& lane, capture::Reason reason, const char* cause) noexcept;
+  void flush_pass(OpenRegion& pass, capture::Reason reason, const char* cause) noexcept;
+  void end_hold(Lane& lane) noexcept;
+  void fail_segment(Region& region, Variant& variant, Segment& segment, capture::Reason reason, CUresult error) noexcept;
+  static bool expire(void* impl, std::int64_t deadline) noexcept;
+
+  // ---- order.cpp
+  void order_stream(CUstream stream, const char* cause) noexcept;
+  void order_coupled(const Lane& lane) noexcept;
+  void order_all(bool wait_for_issuing, const char* cause) noexcept;
+  void note_break(const char* cause) noexcept;
+
+  // ---- lifetime.cpp
+  void capture_ended_on(CUstream stream) noexcept;
+
+  // ---- safe_point.cpp
+  void build_pending(Region* only) noexcept;
+  bool build(Region& region, Variant& variant) noexcept;
+  bool make_room(std::uint64_t bytes, const Variant& wanted) noexcept;
+  void retire(Segment& segment) noexcept;
+  void collect_retired() noexcept;
+
+  // ---- counters.cpp
+  void counters(capture::CountersRecord& record) noexcept;
+  void log_counters_when_due() noexcept;
+};
+
+}  // namespace refrain::replay

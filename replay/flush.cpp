@@ -1,0 +1,137 @@
+// Issuing what a lane holds: as one graph when its segment is complete, one by one otherwise.
+#include <ctime>
+#include <mutex>
+
+#include "replay/engine_impl.h"
+#include "replay/issue.h"
+
+namespace refrain::replay {
+
+using capture::Reason;
+
+void Engine::Impl::end_hold(Lane& lane) noexcept {
+  lane.held_count.store(0, std::memory_order_relaxed);
+  lane.holder = nullptr;
+  lane.held_variant = nullptr;
+  if (lane.kind == StreamKind::blocking) lane.shared->blocking_holding.fetch_sub(1, std::memory_order_relaxed);
+  if (lane.kind == StreamKind::legacy) lane.shared->legacy_holding.fetch_sub(1, std::memory_order_relaxed);
+  lanes_holding.fetch_sub(1, std::memory_order_release);
+}
+
+// The segment is complete: patch what changed, launch the graph. Any failure ends in the calls issued one by one.
+CUresult Engine::Impl::launch_locked(Lane& lane) noexcept {
+  Variant& variant = *lane.held_variant;
+  Segment& segment = variant.segment_of(lane.held_first);
+  OpenRegion& pass = *lane.holder;
+  const std::uint64_t generation = memory_generation.load(std::memory_order_acquire);
+  if (segment.memory_generation != generation) {
+    variant.mark_addresses_changed(segment);
+    segment.memory_generation = generation;
+  }
+  lane.issuing.store(true, std::memory_order_relaxed);
+  CUresult result = segment.changed != 0 ? patch(driver, variant, segment, pass.counters.patched) : CUDA_SUCCESS;
+  const Reason reason = result != CUDA_SUCCESS ? Reason::graph_patch_failed : Reason::graph_launch_failed;
+  if (result == CUDA_SUCCESS) result = driver.cuGraphLaunch(segment.exec, lane.stream);
+  lane.issuing.store(false, std::memory_order_relaxed);
+  if (result == CUDA_SUCCESS) {
+    segment.last_stream = lane.stream;
+    pass.counters.replayed += segment.count;
+    ++pass.counters.graph_launches;
+    end_hold(lane);
+    return CUDA_SUCCESS;
+  }
+  fail_segment(*pass.region, variant, segment, reason, result);
+  return flush_locked(lane, reason, "");
+}
+
+// The graph is given up and may be built again, a bounded number of times.
+void Engine::Impl::fail_segment(Region& region, Variant& variant, Segment& segment, Reason reason, CUresult error) noexcept {
+  retire(segment);
+  segment.state = Segment::State::waits;
+  const char* text = nullptr;
+  if (driver.cuGetErrorName(error, &text) != CUDA_SUCCESS || text == nullptr) text = "an error without a name";
+  const std::lock_guard guard(region.lock);
+  ++region.failures;
+  ++segment.failures;
+  if (segment.failures >= settings.max_failures) segment.state = Segment::State::off;
+  const bool newly_off = region.failures >= settings.max_failures && !region.off;
+  if (newly_off) region.off = true;
+  if (region.off) ++region.causes[static_cast<std::size_t>(Reason::region_off)];
+  if (log == nullptr) return;
+  try {
+    capture::FallbackRecord record;
+    record.region = region.rule.name;
+    record.variant = variant.id;
+    record.operation = segment.first;
+    record.reason = newly_off ? Reason::region_off : reason;
+    record.found = text;
+    log->write(std::move(record));
+  } catch (...) {
+  }
+}
+
+CUresult Engine::Impl::flush_locked(Lane& lane, Reason reason, const char* cause) noexcept {
+  const std::uint32_t count = lane.held_count.load(std::memory_order_relaxed);
+  if (count == 0) return CUDA_SUCCESS;
+  Variant& variant = *lane.held_variant;
+  OpenRegion& pass = *lane.holder;
+  CUresult first_error = CUDA_SUCCESS;
+  lane.issuing.store(true, std::memory_order_relaxed);
+  {
+    const CurrentContext current(driver, lane.context);
+    for (std::uint32_t index = lane.held_first; index < lane.held_first + count; ++index) {
+      const CUresult result = issue(driver, variant.sequence, variant.sequence.operations[index], lane.stream);
+      if (first_error == CUDA_SUCCESS) first_error = result;
+    }
+  }
+  lane.issuing.store(false, std::memory_order_relaxed);
+  pass.counters.flushed += count;
+  Region& region = *pass.region;
+  const std::uint32_t id = variant.id, first = lane.held_first;
+  end_hold(lane);
+  fallbacks.fetch_add(1, std::memory_order_relaxed);
+  if (!region.note(reason, id, first + count) || log == nullptr) return first_error;
+  try {
+    capture::FallbackRecord record;
+    record.region = region.rule.name;
+    record.variant = id;
+    record.operation = first + count;
+    record.reason = reason;
+    record.found = cause;
+    log->write(std::move(record));
+  } catch (...) {
+  }
+  return first_error;
+}
+
+void Engine::Impl::flush(Lane& lane, Reason reason, const char* cause) noexcept {
+  const std::lock_guard guard(lane.lock);
+  const CUresult result = flush_locked(lane, reason, cause);
+  if (result != CUDA_SUCCESS) lane.pending_error = result;
+}
+
+void Engine::Impl::flush_pass(OpenRegion& pass, Reason reason, const char* cause) noexcept {
+  if (pass.holding == nullptr) return;
+  Lane& lane = *pass.holding;
+  pass.holding = nullptr;
+  const std::lock_guard guard(lane.lock);
+  if (lane.holder != &pass) return;
+  const CUresult result = flush_locked(lane, reason, cause);
+  if (result != CUDA_SUCCESS) lane.pending_error = result;
+}
+
+bool Engine::Impl::expire(void* self, std::int64_t deadline) noexcept {
+  Impl& impl = *static_cast<Impl*>(self);
+  if (impl.lanes_holding.load(std::memory_order_seq_cst) == 0) return false;
+  impl.lanes.for_each_holding([&](Lane& lane) {
+    if (lane.held_since.load(std::memory_order_relaxed) > deadline || !lane.lock.try_lock()) return;
+    if (lane.holds() && lane.held_since.load(std::memory_order_relaxed) <= deadline) {
+      const CUresult result = impl.flush_locked(lane, Reason::hold_expired, "max_hold_us");
+      if (result != CUDA_SUCCESS) lane.pending_error = result;
+    }
+    lane.lock.unlock();
+  });
+  return true;
+}
+
+}  // namespace refrain::replay

@@ -1,0 +1,43 @@
+// What the driver tells about kernel functions, asked once for each handle.
+//
+// Owns:    one Function for each handle until its code is unloaded; recorded sequences keep their share longer.
+// Threads: any; one lock, never held while the driver is asked.
+// Fails:   a function whose layout the driver does not tell has layout_known == false and stays eager.
+#pragma once
+
+#include <memory>
+#include <unordered_map>
+
+#include "capture/operation.h"
+#include "policy/selector.h"
+#include "replay/driver.h"
+#include "replay/lock.h"
+
+namespace refrain::replay {
+
+using FunctionPointer = std::shared_ptr<const capture::Function>;
+
+class FunctionTable {
+ public:
+  FunctionTable(const Driver& driver, const policy::Selector& selector) noexcept : driver_(driver), selector_(selector) {}
+
+  /// The function behind `handle`, asking the driver at the first sight. Only for a handle that the driver has just
+  /// accepted in a launch: its code is loaded, and the questions load nothing. nullptr when memory ran out.
+  FunctionPointer learn(CUfunction handle) noexcept;
+  /// The function, when it was learnt before. Never asks the driver.
+  FunctionPointer find(CUfunction handle) noexcept;
+  /// Forgets every function that `owner` (a module or library handle) holds, and those whose owner is unknown; with
+  /// `all_modules` also every function that is known by a module handle.
+  void forget(std::uint64_t owner, bool all_modules) noexcept;
+  void forget_all() noexcept;
+
+ private:
+  FunctionPointer ask(CUfunction handle) const;
+
+  const Driver& driver_;
+  const policy::Selector& selector_;
+  Lock lock_;
+  std::unordered_map<CUfunction, FunctionPointer> functions_;
+};
+
+}  // namespace refrain::replay

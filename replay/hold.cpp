@@ -1,0 +1,132 @@
+// One call: hold it, or issue what must come first and let it pass.
+#include <mutex>
+#include <type_traits>
+
+#include "replay/engine_impl.h"
+
+namespace refrain::replay {
+
+using capture::Reason;
+
+template <typename Call>
+bool Engine::Impl::hold(const Call& call, CUresult& result) noexcept {
+  Thread* thread = this_thread();
+  if (thread == nullptr) {
+    order_all(true, "no memory");
+    return false;
+  }
+  if constexpr (std::is_same_v<Call, KernelCall>) Thread::add(thread->launches_seen);
+  OpenRegion* pass = pauses.load(std::memory_order_acquire) == 0 ? current_pass(*thread) : nullptr;
+  thread->after_pass = pass;
+  if (pass == nullptr) {
+    thread->after = After::outside;
+    if (lanes_holding.load(std::memory_order_acquire) != 0) order_stream(call.stream, "other work on the stream");
+    return false;
+  }
+  const PassGuard guard(*pass);
+  thread->after = After::ignored;
+  if (pass->region == nullptr) return false;  // a process-scope pass that was closed just now: it holds nothing
+  ++pass->counters.calls;
+  if (pass->epoch != epoch.load(std::memory_order_acquire)) demote(*pass);
+  Lane* lane = lane_of(*pass, call.stream);
+  const bool captured = captures_active.load(std::memory_order_acquire) != 0 && is_capturing(call.stream);
+  if (lane == nullptr || captured) {
+    const Reason reason = captured ? Reason::program_capture : Reason::unknown_stream;
+    flush_pass(*pass, reason, capture::to_string(reason));
+    if (!captured) order_stream(call.stream, capture::to_string(reason));
+    if (pass->state == OpenRegion::State::recording) pass->recording.add_break(capture::to_string(reason));
+    note(*pass, reason, "", "");
+    return false;
+  }
+  order_coupled(*lane);
+  thread->after_lane = lane;
+  return follow(call, *thread, *pass, *lane, result);
+}
+
+template <typename Call>
+bool Engine::Impl::follow(const Call& call, Thread& thread, OpenRegion& pass, Lane& lane, CUresult& result) noexcept {
+  if (pass.state == OpenRegion::State::choosing) choose(call, pass, lane);
+  if (pass.state == OpenRegion::State::matching) {
+    Verdict verdict = expect(call, pass, lane);
+    if (!verdict.equal && switch_variant(call, pass, lane, verdict.reason)) verdict = {};
+    if (verdict.equal) {
+      if (take(call, pass, lane, result)) return true;
+      thread.after = After::matched;
+    } else {
+      thread.after = After::mismatch;
+      thread.after_reason = verdict.reason;
+      flush_pass(pass, verdict.reason, "");
+    }
+  } else if (pass.state == OpenRegion::State::recording) {
+    thread.after = After::recorded;
+  }
+  thread.after_variant = pass.variant;
+  thread.after_cursor = pass.cursor;
+  if (lane.holds()) flush(lane, Reason::early_order, "a call that passes");
+  return false;
+}
+
+template <typename Call>
+bool Engine::Impl::take(const Call& call, OpenRegion& pass, Lane& lane, CUresult& result) noexcept {
+  Variant& variant = *pass.variant;
+  const std::uint32_t index = pass.cursor;
+  Segment& segment = variant.segment_of(index);
+  if (segment.state != Segment::State::built) return false;
+  const std::lock_guard guard(lane.lock);
+  if (index == segment.first) {
+    if (!timer.start()) return false;
+    if (lane.holds()) flush_locked(lane, Reason::other_thread, "another region on the same stream");
+    begin_hold(lane, pass, index);
+  } else if (lane.holder != &pass || lane.held_variant != &variant ||
+             lane.held_first + lane.held_count.load(std::memory_order_relaxed) != index) {
+    return false;  // issued by somebody meanwhile: the rest of the segment passes
+  }
+  absorb(call, variant, index);
+  lane.held_count.store(index + 1 - segment.first, std::memory_order_relaxed);
+  ++pass.counters.held;
+  ++pass.cursor;
+  result = lane.pending_error;
+  lane.pending_error = CUDA_SUCCESS;
+  if (pass.cursor == segment.first + segment.count) {
+    const CUresult launched = launch_locked(lane);
+    if (result == CUDA_SUCCESS) result = launched;
+  }
+  return true;
+}
+
+void Engine::Impl::begin_hold(Lane& lane, OpenRegion& pass, std::uint32_t first) noexcept {
+  lane.held_variant = pass.variant;
+  lane.held_first = first;
+  lane.holder = &pass;
+  pass.holding = &lane;
+  lane.held_since.store(now_ns(), std::memory_order_relaxed);
+  // Visible before lanes_holding says that there is something to look for.
+  lane.held_count.store(1, std::memory_order_relaxed);
+  if (lane.kind == StreamKind::blocking) lane.shared->blocking_holding.fetch_add(1, std::memory_order_relaxed);
+  if (lane.kind == StreamKind::legacy) lane.shared->legacy_holding.fetch_add(1, std::memory_order_relaxed);
+  lanes_holding.fetch_add(1, std::memory_order_seq_cst);
+  timer.hold_begins();
+}
+
+Lane* Engine::Impl::lane_of(OpenRegion& pass, CUstream stream) noexcept {
+  CUcontext current = nullptr;
+  if (driver.cuCtxGetCurrent(&current) != CUDA_SUCCESS || current == nullptr) return nullptr;
+  if (pass.cached_lane != nullptr && pass.cached_stream == stream && pass.cached_context == current) return pass.cached_lane;
+  Lane* lane = lanes.find(stream, current);
+  pass.cached_stream = stream;
+  pass.cached_context = current;
+  pass.cached_lane = lane;
+  return lane;
+}
+
+bool Engine::Impl::is_capturing(CUstream stream) noexcept {
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  // The legacy stream answers with an error while a blocking stream is captured; then nothing may be assumed.
+  return driver.cuStreamIsCapturing(stream, &status) != CUDA_SUCCESS || status != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
+template bool Engine::Impl::hold(const KernelCall&, CUresult&) noexcept;
+template bool Engine::Impl::hold(const MemsetCall&, CUresult&) noexcept;
+template bool Engine::Impl::hold(const CopyCall&, CUresult&) noexcept;
+
+}  // namespace refrain::replay

@@ -1,0 +1,109 @@
+// A lane: the held operations of one stream of one context.
+//
+// Owns:    nothing but its state. What is held are operations of a variant, in order, as (first, count).
+// Threads: `lock` guards the held state and is kept while held operations are issued or their graph is launched: that
+//          is what keeps the stream's order. It is the only lock kept across a driver call, and only work of this very
+//          stream waits for it, as eager work of that stream would wait inside the driver.
+//          Lanes are never freed: a stale pointer leads to a lane that holds nothing of the old stream.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "replay/driver.h"
+#include "replay/lock.h"
+
+namespace refrain::replay {
+
+struct OpenRegion;
+class Variant;
+
+/// How a stream orders against others (cuda.h: "legacy default stream").
+enum class StreamKind : std::uint8_t {
+  legacy,       ///< orders with every blocking stream of the context, both ways
+  blocking,
+  non_blocking,
+};
+
+/// What lanes of one context share.
+struct LaneContext {
+  CUcontext context = nullptr;
+  std::atomic<int> blocking_holding{0};  ///< blocking lanes that hold something
+  std::atomic<int> legacy_holding{0};
+};
+
+struct alignas(64) Lane {
+  Lock lock;
+  StreamKind kind = StreamKind::non_blocking;
+  int priority = 0;
+  LaneContext* shared = nullptr;
+  CUcontext context = nullptr;
+  CUstream stream = nullptr;             ///< nullptr: the legacy stream of `context`
+
+  // What is held; guarded by `lock`. `held_count` and `held_since` are read without it by whoever looks for work.
+  std::atomic<std::uint32_t> held_count{0};
+  std::uint32_t held_first = 0;
+  Variant* held_variant = nullptr;
+  OpenRegion* holder = nullptr;
+  std::atomic<std::int64_t> held_since{0};  ///< CLOCK_MONOTONIC, ns
+  std::atomic<bool> issuing{false};         ///< the thread that has the lock is inside the driver
+  CUresult pending_error = CUDA_SUCCESS;    ///< what a held call met when it was issued; the next call returns it
+
+  bool holds() const noexcept { return held_count.load(std::memory_order_relaxed) != 0; }
+};
+
+/// All lanes. A lane is made at the first sight of a stream.
+class LaneTable {
+ public:
+  explicit LaneTable(const Driver& driver) noexcept : driver_(driver) {}
+
+  /// The lane of `stream` when it is a stream that can be held on with `current` as the thread's current context, else
+  /// nullptr: per-thread default streams, streams of another context, streams that the driver does not know.
+  Lane* find(CUstream stream, CUcontext current) noexcept;
+  /// The lane of `stream` if there is one; asks the driver nothing. `current` matters for the legacy stream only.
+  Lane* known(CUstream stream, CUcontext current) noexcept;
+  /// Forgets the lane of a stream that is about to be destroyed. It must hold nothing.
+  void forget(CUstream stream) noexcept;
+  /// Forgets every lane of `context`, or all.
+  void forget_context(CUcontext context) noexcept;
+  /// Calls `visit(Lane&)` for every lane that holds something, without the table's lock.
+  template <typename Visit>
+  void for_each_holding(Visit visit) noexcept {
+    constexpr std::size_t most = 256;
+    Lane* holding[most];
+    std::size_t count = 0;
+    lock_.lock();
+    for (Lane* lane : lanes_) {
+      if (lane->holds() && count < most) holding[count++] = lane;
+    }
+    lock_.unlock();
+    for (std::size_t index = 0; index < count; ++index) visit(*holding[index]);
+  }
+
+ private:
+  struct Key {
+    CUcontext context;  // of the legacy stream only: other handles are unique in the process
+    CUstream stream;
+    bool operator==(const Key&) const = default;
+  };
+  struct KeyHash {
+    std::size_t operator()(const Key& key) const noexcept {
+      return std::hash<const void*>{}(key.stream) * 31 + std::hash<const void*>{}(key.context);
+    }
+  };
+  Lane* make(CUstream stream, CUcontext current);
+
+  const Driver& driver_;
+  Lock lock_;
+  std::unordered_map<Key, Lane*, KeyHash> by_stream_;
+  std::unordered_map<CUcontext, std::unique_ptr<LaneContext>> contexts_;
+  std::vector<Lane*> lanes_, retired_;
+};
+
+/// True for the two names of the legacy stream.
+inline bool is_legacy(CUstream stream) noexcept { return stream == nullptr || stream == CU_STREAM_LEGACY; }
+
+}  // namespace refrain::replay

@@ -1,0 +1,258 @@
+#include "replay/match.h"
+
+#include <cstring>
+
+#include "replay/attributes.h"
+
+namespace refrain::replay {
+namespace {
+
+using capture::Dimensions;
+using capture::Operation;
+using capture::OperationKind;
+using capture::Reason;
+
+constexpr std::uint64_t threads(const Dimensions& block) noexcept { return std::uint64_t{block.x} * block.y * block.z; }
+
+// The driver's own limits of a grid (CUDA programming guide, compute capability 3.0 and later).
+constexpr bool is_launchable(const Dimensions& grid) noexcept {
+  return grid.x >= 1 && grid.x <= 0x7fffffff && grid.y >= 1 && grid.y <= 65535 && grid.z >= 1 && grid.z <= 65535;
+}
+
+// A changed configuration is held only when the driver surely accepts it: no larger block or shared memory than it has
+// accepted for this operation, and a grid within its limits. What else a launch depends on is in the attributes, and a
+// launch with cluster or cooperative ones has rules of its own.
+bool configuration_fits(const KernelCall& call, const Operation& operation, const Node& node) noexcept {
+  if (operation.attribute_count != 0 || !is_launchable(call.grid)) return false;
+  const bool same_block = call.block == operation.block;
+  if (!same_block && !(call.block.x >= 1 && call.block.x <= node.accepted_block.x && call.block.y >= 1 &&
+                       call.block.y <= node.accepted_block.y && call.block.z >= 1 && call.block.z <= node.accepted_block.z &&
+                       threads(call.block) <= threads(node.accepted_block))) {
+    return false;
+  }
+  return call.shared <= node.accepted_shared;
+}
+
+// A pointer to the value of each parameter, wherever the call keeps it. False: the call has none, let the driver judge.
+struct Source {
+  void* const* pointers = nullptr;
+  const std::byte* block = nullptr;
+  const void* at(std::size_t index, const capture::Parameter& parameter) const noexcept {
+    return pointers != nullptr ? pointers[index] : block + parameter.offset;
+  }
+};
+
+bool find_source(const KernelCall& call, const capture::Layout& layout, Source& source) noexcept {
+  if (call.parameters != nullptr) {
+    if (call.extra != nullptr) return false;
+    source.pointers = call.parameters;
+    for (std::size_t index = 0; index < layout.parameters.size(); ++index) {
+      if (call.parameters[index] == nullptr) return false;
+    }
+    return true;
+  }
+  if (call.extra == nullptr) return layout.parameters.empty();
+  std::size_t bytes = 0;
+  return packed_block(call.extra, source.block, bytes) && bytes >= layout.bytes;
+}
+
+// Most parameters are pointers and 4-byte scalars: those are compared as words.
+bool equal_value(const std::byte* shadow, const void* value, std::uint32_t size) noexcept {
+  if (size == 8) {
+    std::uint64_t a, b;
+    std::memcpy(&a, shadow, 8);
+    std::memcpy(&b, value, 8);
+    return a == b;
+  }
+  if (size == 4) {
+    std::uint32_t a, b;
+    std::memcpy(&a, shadow, 4);
+    std::memcpy(&b, value, 4);
+    return a == b;
+  }
+  return std::memcmp(shadow, value, size) == 0;
+}
+
+template <typename Bytes>
+bool same_value(const Bytes& bytes, const Variant& variant, std::uint32_t operation) noexcept {
+  Bytes shadow;
+  std::memcpy(&shadow, variant.sequence.bytes_of(variant.sequence.operations[operation]), sizeof shadow);
+  return shadow == bytes;
+}
+
+template <typename Bytes>
+void absorb_value(const Bytes& bytes, Variant& variant, std::uint32_t operation) noexcept {
+  if (same_value(bytes, variant, operation)) return;
+  std::memcpy(variant.sequence.bytes_of(variant.sequence.operations[operation]), &bytes, sizeof bytes);
+  variant.mark_changed(operation);
+}
+
+template <typename Bytes>
+void describe_value(const Bytes& bytes, OperationKind kind, Operation& operation, std::vector<std::byte>& out) {
+  operation = {};
+  operation.kind = kind;
+  out.resize(sizeof bytes);
+  std::memcpy(out.data(), &bytes, sizeof bytes);
+}
+
+}  // namespace
+
+bool packed_block(void* const* extra, const std::byte*& block, std::size_t& bytes) noexcept {
+  constexpr int most_entries = 16;
+  bool has_block = false, has_size = false;
+  for (int entry = 0; entry < most_entries; entry += 2) {
+    if (extra[entry] == CU_LAUNCH_PARAM_END) return has_block && has_size;
+    if (extra[entry] == CU_LAUNCH_PARAM_BUFFER_POINTER) {
+      block = static_cast<const std::byte*>(extra[entry + 1]);
+      has_block = block != nullptr;
+    } else if (extra[entry] == CU_LAUNCH_PARAM_BUFFER_SIZE) {
+      if (extra[entry + 1] == nullptr) return false;
+      bytes = *static_cast<const std::size_t*>(extra[entry + 1]);
+      has_size = true;
+    } else {
+      return false;
+    }
+  }
+  return false;
+}
+
+Verdict compare(const KernelCall& call, const Variant& variant, std::uint32_t index, const policy::RegionRule& rule) noexcept {
+  const Operation& operation = variant.sequence.operations[index];
+  if (operation.kind != OperationKind::kernel) return Verdict::differs(Reason::different_kind);
+  if (operation.function->handle != reinterpret_cast<std::uint64_t>(call.function)) {
+    return Verdict::differs(Reason::different_function);
+  }
+  if (!same_attributes(call, variant.sequence.attributes.data() + operation.first_attribute, operation.attribute_count)) {
+    return Verdict::differs(Reason::different_attributes);
+  }
+  const bool same = call.grid == operation.grid && call.block == operation.block && call.shared == operation.shared;
+  if (!same && (rule.strict_configuration || !configuration_fits(call, operation, variant.nodes[index]))) {
+    return Verdict::differs(Reason::different_configuration);
+  }
+  Source source;
+  if (!find_source(call, operation.function->layout, source)) return Verdict::differs(Reason::unholdable_operation);
+  if (rule.strict_parameters && !same_bytes(call, variant, index)) return Verdict::differs(Reason::different_parameters);
+  return {};
+}
+
+Verdict compare(const MemsetCall& call, const Variant& variant, std::uint32_t index, const policy::RegionRule& rule) noexcept {
+  const Operation& operation = variant.sequence.operations[index];
+  if (operation.kind != OperationKind::memset) return Verdict::differs(Reason::different_kind);
+  capture::MemsetBytes shadow;
+  std::memcpy(&shadow, variant.sequence.bytes_of(operation), sizeof shadow);
+  // An executable graph accepts other rows for a one-dimensional memset only (cuGraphExecMemsetNodeSetParams).
+  const bool is_row = call.bytes.pitch == 0 && shadow.pitch == 0 && call.bytes.element_size == shadow.element_size;
+  const bool same_shape = call.bytes.width == shadow.width && call.bytes.height == shadow.height &&
+                          call.bytes.pitch == shadow.pitch && call.bytes.element_size == shadow.element_size;
+  if (!same_shape && (!is_row || rule.strict_configuration || call.bytes.width == 0)) {
+    return Verdict::differs(Reason::different_configuration);
+  }
+  // Nor does it accept another address for several rows.
+  const bool must_equal = rule.strict_parameters || shadow.pitch != 0;
+  if (must_equal && !(shadow == call.bytes)) return Verdict::differs(Reason::different_parameters);
+  return {};
+}
+
+Verdict compare(const CopyCall& call, const Variant& variant, std::uint32_t index, const policy::RegionRule& rule) noexcept {
+  const Operation& operation = variant.sequence.operations[index];
+  if (operation.kind != OperationKind::copy) return Verdict::differs(Reason::different_kind);
+  capture::CopyBytes shadow;
+  std::memcpy(&shadow, variant.sequence.bytes_of(operation), sizeof shadow);
+  if (call.bytes.bytes != shadow.bytes && (rule.strict_configuration || call.bytes.bytes == 0)) {
+    return Verdict::differs(Reason::different_configuration);
+  }
+  if (rule.strict_parameters && !(shadow == call.bytes)) return Verdict::differs(Reason::different_parameters);
+  return {};
+}
+
+bool same_bytes(const KernelCall& call, const Variant& variant, std::uint32_t index) noexcept {
+  const Operation& operation = variant.sequence.operations[index];
+  const capture::Layout& layout = operation.function->layout;
+  Source source;
+  if (!find_source(call, layout, source)) return false;
+  const std::byte* shadow = variant.sequence.bytes_of(operation);
+  std::size_t number = 0;
+  for (const capture::Parameter& parameter : layout.parameters) {
+    if (!equal_value(shadow + parameter.offset, source.at(number++, parameter), parameter.size)) return false;
+  }
+  return true;
+}
+
+bool same_bytes(const MemsetCall& call, const Variant& variant, std::uint32_t index) noexcept {
+  return same_value(call.bytes, variant, index);
+}
+
+bool same_bytes(const CopyCall& call, const Variant& variant, std::uint32_t index) noexcept {
+  return same_value(call.bytes, variant, index);
+}
+
+void absorb(const KernelCall& call, Variant& variant, std::uint32_t index) noexcept {
+  Operation& operation = variant.sequence.operations[index];
+  const capture::Layout& layout = operation.function->layout;
+  bool changed = false;
+  if (!(call.grid == operation.grid && call.block == operation.block && call.shared == operation.shared)) {
+    operation.grid = call.grid;
+    operation.block = call.block;
+    operation.shared = call.shared;
+    changed = true;
+  }
+  Source source;
+  source.pointers = call.parameters;
+  std::size_t bytes = 0;
+  if (source.pointers == nullptr && call.extra != nullptr) packed_block(call.extra, source.block, bytes);
+  std::byte* shadow = variant.sequence.bytes_of(operation);
+  std::size_t number = 0;
+  for (const capture::Parameter& parameter : layout.parameters) {
+    const void* value = source.at(number++, parameter);
+    if (equal_value(shadow + parameter.offset, value, parameter.size)) continue;
+    std::memcpy(shadow + parameter.offset, value, parameter.size);
+    changed = true;
+  }
+  if (changed) variant.mark_changed(index);
+}
+
+void absorb(const MemsetCall& call, Variant& variant, std::uint32_t index) noexcept { absorb_value(call.bytes, variant, index); }
+
+void absorb(const CopyCall& call, Variant& variant, std::uint32_t index) noexcept { absorb_value(call.bytes, variant, index); }
+
+bool describe(const KernelCall& call, const capture::Function* function, Operation& operation, std::vector<std::byte>& bytes,
+              std::vector<capture::Attribute>& attributes, Reason& reason) {
+  Source source;
+  reason = Reason::unknown_layout;
+  if (function == nullptr || !function->layout_known) return false;
+  reason = Reason::eager_operation;
+  if (function->eager) return false;
+  reason = Reason::unknown_attribute;
+  if (!canonical_attributes(call, attributes)) return false;
+  reason = Reason::unholdable_operation;
+  if (!find_source(call, function->layout, source)) return false;
+  operation = {};
+  operation.function = function;
+  operation.grid = call.grid;
+  operation.block = call.block;
+  operation.shared = call.shared;
+  bytes.assign(function->layout.bytes, std::byte{0});
+  std::size_t number = 0;
+  for (const capture::Parameter& parameter : function->layout.parameters) {
+    std::memcpy(bytes.data() + parameter.offset, source.at(number++, parameter), parameter.size);
+  }
+  return true;
+}
+
+bool describe(const MemsetCall& call, const capture::Function*, Operation& operation, std::vector<std::byte>& bytes,
+              std::vector<capture::Attribute>& attributes, Reason& reason) {
+  attributes.clear();
+  reason = Reason::unholdable_operation;
+  describe_value(call.bytes, OperationKind::memset, operation, bytes);
+  return call.bytes.width != 0 && call.bytes.height != 0;
+}
+
+bool describe(const CopyCall& call, const capture::Function*, Operation& operation, std::vector<std::byte>& bytes,
+              std::vector<capture::Attribute>& attributes, Reason& reason) {
+  attributes.clear();
+  reason = Reason::unholdable_operation;
+  describe_value(call.bytes, OperationKind::copy, operation, bytes);
+  return call.bytes.bytes != 0;
+}
+
+}  // namespace refrain::replay

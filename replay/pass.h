@@ -1,0 +1,82 @@
+// One pass through a region, from entering to leaving, and the thread that makes it.
+//
+// Owns:    the recording of this pass.
+// Threads: a pass of thread scope belongs to its thread. A pass of process scope is used by any thread under `lock`.
+//          Another thread may only set `closing`, and, under the lane's lock, count what it flushed.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+#include "capture/sequence.h"
+#include "replay/lane.h"
+#include "replay/region.h"
+
+namespace refrain::replay {
+
+struct Thread;
+
+struct OpenRegion {
+  enum class State : std::uint8_t {
+    choosing,   ///< no operation yet
+    matching,   ///< follows `variant`; `cursor` is the next expected operation
+    recording,  ///< passes and records
+    eager,      ///< passes until the end of the region
+  };
+  static constexpr std::size_t most_roles = 8;
+
+  Region* region = nullptr;
+  Thread* owner = nullptr;            ///< the thread that opened it
+  OpenRegion* outer = nullptr;        ///< the region around it on the same thread (or of the process)
+  bool process_scope = false;
+  State state = State::choosing;
+  Lock lock;                          ///< process scope only
+  std::atomic<bool> closing{false};   ///< ended by another thread: the owner finishes it at its next call
+  std::uint64_t epoch = 0;
+  std::uint64_t number = 0;           ///< which pass of the region, from 1
+
+  Variant* variant = nullptr;
+  std::uint32_t cursor = 0;
+  Lane* holding = nullptr;            ///< the lane where this pass holds something, unless a flush took it
+  std::array<Lane*, most_roles> roles{};
+  std::uint16_t role_count = 0;
+
+  capture::Sequence recording;
+  CallCounters counters;
+
+  // The lane of the last call: the same stream comes again and again.
+  CUstream cached_stream = nullptr;
+  CUcontext cached_context = nullptr;
+  Lane* cached_lane = nullptr;
+};
+
+/// What passed() has to do after hold() said no.
+enum class After : std::uint8_t {
+  outside,   ///< no region: count
+  ignored,   ///< in a region, but not an operation that a sequence can have: count
+  matched,   ///< the expected operation, passed: step on
+  recorded,  ///< append to the recording
+  mismatch,  ///< not what was expected: find another variant, or record one
+};
+
+/// What the engine knows about one thread.
+struct Thread {
+  OpenRegion* top = nullptr;          ///< the innermost open region of thread scope
+  OpenRegion* after_pass = nullptr;
+  Lane* after_lane = nullptr;
+  After after = After::outside;
+  Variant* after_variant = nullptr;   ///< what the pass followed then, and where: another thread may move a process's pass
+  std::uint32_t after_cursor = 0;
+  capture::Reason after_reason{};
+  std::atomic<std::uint64_t> launches_seen{0};  ///< written by this thread only
+  std::atomic<std::uint64_t> outside_calls{0};
+  OpenRegion* spare = nullptr;        ///< closed regions to use again, chained by `outer`
+
+  static void add(std::atomic<std::uint64_t>& counter) noexcept {
+    counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
+};
+
+}  // namespace refrain::replay

@@ -1,0 +1,82 @@
+// A region: what is known about the ranges that one policy rule selects.
+//
+// Owns:    its variants.
+// Threads: `lock` guards everything but the constants; it is taken at the begin and end of a pass and on a fall-back, not
+//          for each call, and never kept across a driver call. Order: a lane's lock may be held when it is taken.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "capture/log_record.h"
+#include "policy/settings.h"
+#include "replay/lock.h"
+#include "replay/variant.h"
+
+namespace refrain::replay {
+
+inline constexpr std::size_t reason_count = 0
+#define REASON(name, text) +1
+#include "capture/reasons.inc"
+    ;
+
+/// Calls of one pass, or the sum over passes. calls = held + passed, held = replayed + flushed.
+struct CallCounters {
+  std::uint64_t calls = 0, held = 0, passed = 0, replayed = 0, flushed = 0, patched = 0, graph_launches = 0;
+  CallCounters& operator+=(const CallCounters& other) noexcept {
+    calls += other.calls;
+    held += other.held;
+    passed += other.passed;
+    replayed += other.replayed;
+    flushed += other.flushed;
+    patched += other.patched;
+    graph_launches += other.graph_launches;
+    return *this;
+  }
+};
+
+struct Region {
+  Region(const policy::RegionRule& region_rule, bool may_replay) noexcept : rule(region_rule), replays(may_replay) {}
+
+  const policy::RegionRule& rule;
+  const bool replays;                    ///< false: recorded and logged only
+
+  Lock lock;
+  std::vector<std::unique_ptr<Variant>> variants;
+  Variant* last = nullptr;               ///< the variant of the last complete pass
+  std::uint32_t next_variant = 0;
+  std::uint64_t passes = 0;              ///< begun
+  std::uint64_t passes_since_wait = 0;   ///< since a safe point built something or found nothing to build
+  std::uint32_t failures = 0;            ///< of builds, patches and launches
+  bool off = false;
+  CallCounters counters;
+  std::array<std::uint64_t, reason_count> causes{};
+
+  /// What has been logged already: a cause is written once a variant and operation, and counted after that.
+  struct Noted {
+    capture::Reason reason;
+    std::uint32_t variant, operation;
+    bool operator==(const Noted&) const = default;
+  };
+  std::vector<Noted> noted;
+
+  /// Counts a cause. True when it is new at this place and should be written to the log. Takes the lock.
+  bool note(capture::Reason reason, std::uint32_t variant, std::uint32_t operation) noexcept;
+  /// A free variant whose first `count` operations have the structure of `sequence`'s, and that is longer than `count`
+  /// or, with `exact`, just as long. The lock must be held.
+  template <typename Fits>
+  Variant* find_prefix(std::uint64_t structure, std::uint32_t count, bool exact, const Variant* except, Fits fits) noexcept {
+    for (const std::unique_ptr<Variant>& variant : variants) {
+      if (variant.get() == except || variant->busy || variant->dropped) continue;
+      const std::uint32_t size = variant->sequence.size();
+      if (exact ? size != count : size <= count) continue;
+      if (variant->sequence.structure(count) == structure && fits(*variant)) return variant.get();
+    }
+    return nullptr;
+  }
+};
+
+}  // namespace refrain::replay

@@ -1,0 +1,165 @@
+// Building graphs, where the device is known not to wait for this thread; and destroying those that no longer run.
+#include <algorithm>
+#include <chrono>
+#include <mutex>
+#include <utility>
+
+#include "replay/engine_impl.h"
+
+namespace refrain::replay {
+
+using capture::Reason;
+
+void Engine::safe_point() noexcept {
+  if (impl_->builds_pending.load(std::memory_order_acquire)) impl_->build_pending(nullptr);
+  if (impl_->has_retired.load(std::memory_order_acquire)) impl_->collect_retired();
+}
+
+void Engine::Impl::build_pending(Region* only) noexcept {
+  if (pauses.load(std::memory_order_relaxed) != 0) return;
+  if (only == nullptr) builds_pending.store(false, std::memory_order_release);
+  for (const std::unique_ptr<Region>& region : regions) {
+    if (region == nullptr || (only != nullptr && region.get() != only)) continue;
+    std::uint32_t tried = 0;  // variants whose build failed stay pending until the next safe point
+    for (;;) {
+      Variant* variant = nullptr;
+      {
+        const std::lock_guard guard(region->lock);
+        region->passes_since_wait = 0;
+        if (region->off) break;
+        for (const std::unique_ptr<Variant>& candidate : region->variants) {
+          if (candidate->pending && !candidate->busy && !candidate->dropped && candidate->id >= tried) {
+            variant = candidate.get();
+            break;
+          }
+        }
+        if (variant == nullptr) break;
+        tried = variant->id + 1;
+        variant->busy = true;
+        variant->pending = false;
+      }
+      const bool again = build(*region, *variant);
+      const std::lock_guard guard(region->lock);
+      if (again) {
+        variant->pending = true;
+        builds_pending.store(true, std::memory_order_release);
+      }
+      release(*region, *variant);
+    }
+  }
+}
+
+// True when a build failed and should be tried again at the next safe point.
+bool Engine::Impl::build(Region& region, Variant& variant) noexcept {
+  bool again = false;
+  for (Segment& segment : variant.segments) {
+    if (segment.state != Segment::State::waits) continue;
+    if (!make_room(estimated_graph_bytes(segment.count), variant)) {
+      region.note(Reason::memory_limit, variant.id, segment.first);
+      return false;
+    }
+    const auto start = std::chrono::steady_clock::now();
+    const CUresult result = builder.build(variant, segment);
+    const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - start;
+    if (result != CUDA_SUCCESS) {
+      region.note(Reason::graph_build_failed, variant.id, segment.first);
+      fallbacks.fetch_add(1, std::memory_order_relaxed);
+      fail_segment(region, variant, segment, Reason::graph_build_failed, result);
+      again |= segment.state == Segment::State::waits;
+      continue;
+    }
+    segment.memory_generation = memory_generation.load(std::memory_order_acquire);
+    segment.last_stream = nullptr;
+    graph_bytes.fetch_add(segment.bytes, std::memory_order_relaxed);
+    if (log == nullptr) continue;
+    try {
+      capture::GraphRecord record;
+      record.region = region.rule.name;
+      record.variant = variant.id;
+      record.segment = static_cast<std::uint32_t>(&segment - variant.segments.data());
+      record.first_operation = segment.first;
+      record.nodes = segment.count;
+      record.device_bytes = segment.bytes;
+      record.microseconds = took.count();
+      log->write(std::move(record));
+    } catch (...) {
+    }
+  }
+  return again;
+}
+
+// Gives up the graphs of variants that have not been used for long, until `bytes` fit below the limit.
+bool Engine::Impl::make_room(std::uint64_t bytes, const Variant& wanted) noexcept {
+  const std::uint64_t limit = std::uint64_t{settings.max_graph_mib} << 20;
+  for (const std::unique_ptr<Region>& region : regions) {
+    if (graph_bytes.load(std::memory_order_relaxed) + bytes <= limit) return true;
+    if (region == nullptr) continue;
+    const std::lock_guard guard(region->lock);
+    for (const std::unique_ptr<Variant>& variant : region->variants) {
+      // Twice round all variants without a use: the program has gone on to other addresses or shapes.
+      const bool unused = variant->last_use + 2 * region->variants.size() < region->passes;
+      if (variant->busy || variant.get() == &wanted || !unused) continue;
+      for (Segment& segment : variant->segments) {
+        if (segment.state != Segment::State::built) continue;
+        retire(segment);
+        segment.state = Segment::State::waits;
+      }
+    }
+  }
+  return graph_bytes.load(std::memory_order_relaxed) + bytes <= limit;
+}
+
+void Engine::Impl::retire(Segment& segment) noexcept {
+  if (segment.exec == nullptr) return;
+  graph_bytes.fetch_sub(segment.bytes, std::memory_order_relaxed);
+  const std::lock_guard guard(retired_lock);
+  try {
+    retired.push_back({std::exchange(segment.graph, nullptr), std::exchange(segment.exec, nullptr), segment.context,
+                       segment.last_stream, nullptr, segment.bytes});
+    has_retired.store(true, std::memory_order_release);
+  } catch (...) {  // no memory for the note: the graph stays until the context ends
+  }
+  segment.exec = nullptr;
+  segment.graph = nullptr;
+}
+
+// A graph is destroyed when an event recorded behind its last launch has passed. The program must not be capturing:
+// the event would become part of its graph.
+void Engine::Impl::collect_retired() noexcept {
+  if (captures_active.load(std::memory_order_acquire) != 0) return;
+  std::deque<RetiredGraph> work;
+  {
+    const std::lock_guard guard(retired_lock);
+    work.swap(retired);
+  }
+  const RelaxedCaptureMode relaxed(driver);
+  std::deque<RetiredGraph> kept;
+  for (RetiredGraph& graph : work) {
+    const CurrentContext current(driver, graph.context);
+    if (graph.done == nullptr && graph.last_stream != ended_stream) {
+      if (driver.cuEventCreate(&graph.done, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS) graph.done = nullptr;
+      if (graph.done != nullptr && driver.cuEventRecord(graph.done, graph.last_stream) != CUDA_SUCCESS) {
+        driver.cuEventDestroy_v2(graph.done);
+        graph.done = nullptr;
+      }
+    }
+    if (graph.done != nullptr && driver.cuEventQuery(graph.done) == CUDA_SUCCESS) {
+      driver.cuGraphExecDestroy(graph.exec);
+      if (graph.graph != nullptr) driver.cuGraphDestroy(graph.graph);
+      driver.cuEventDestroy_v2(graph.done);
+      continue;
+    }
+    try {
+      kept.push_back(graph);
+    } catch (...) {  // stays until the context ends
+    }
+  }
+  const std::lock_guard guard(retired_lock);
+  try {
+    retired.insert(retired.end(), kept.begin(), kept.end());
+  } catch (...) {
+  }
+  has_retired.store(!retired.empty(), std::memory_order_release);
+}
+
+}  // namespace refrain::replay

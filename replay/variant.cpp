@@ -1,0 +1,37 @@
+#include "replay/variant.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace refrain::replay {
+
+Variant::Variant(capture::Sequence recorded, std::uint32_t number, std::uint32_t segment_max)
+    : sequence(std::move(recorded)), nodes(sequence.size()), id(number) {
+  auto cut = sequence.breaks.begin();
+  for (std::uint32_t index = 0; index < sequence.size(); ++index) {
+    const capture::Operation& operation = sequence.operations[index];
+    while (cut != sequence.breaks.end() && cut->before < index) ++cut;
+    const bool is_cut = cut != sequence.breaks.end() && cut->before == index;
+    if (segments.empty() || is_cut || segments.back().role != operation.role || segments.back().count == segment_max) {
+      Segment& segment = segments.emplace_back();
+      segment.first = index;
+      segment.role = operation.role;
+    }
+    ++segments.back().count;
+    nodes[index].segment = static_cast<std::uint32_t>(segments.size() - 1);
+    nodes[index].accepted_block = operation.block;
+    nodes[index].accepted_shared = operation.shared;
+  }
+}
+
+void Variant::mark_addresses_changed(Segment& segment) noexcept {
+  for (std::uint32_t index = segment.first; index < segment.first + segment.count; ++index) {
+    if (sequence.operations[index].kind != capture::OperationKind::kernel) mark_changed(index);
+  }
+}
+
+std::size_t Variant::memory() const noexcept {
+  return sizeof *this + sequence.memory() + segments.capacity() * sizeof(Segment) + nodes.capacity() * sizeof(Node);
+}
+
+}  // namespace refrain::replay

@@ -1,0 +1,83 @@
+// A variant: one recorded sequence of a region, cut into segments, each of which becomes a graph.
+//
+// Owns:    the sequence with its shadow bytes; the graphs.
+// Threads: in use by one open region at a time (`busy`, guarded by the region's lock). What a lane holds of it may also
+//          be read, under that lane's lock, by a thread that flushes the lane.
+// Units:   ns, bytes.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "capture/sequence.h"
+#include "replay/driver.h"
+#include "replay/lane.h"
+
+namespace refrain::replay {
+
+/// A run of operations of one stream that is launched as one graph.
+struct Segment {
+  enum class State : std::uint8_t { waits, built, off };
+  std::uint32_t first = 0, count = 0;
+  State state = State::waits;
+  std::uint16_t role = 0;
+  std::uint16_t failures = 0;
+  std::uint32_t changed = 0;            ///< operations whose node must be patched before the next launch
+  std::uint64_t memory_generation = 0;  ///< of the engine, when memset and copy nodes were last known to be good
+  CUgraph graph = nullptr;              ///< lives as long as `exec`: patching names its nodes
+  CUgraphExec exec = nullptr;
+  CUcontext context = nullptr;
+  CUstream last_stream = nullptr;       ///< where it was launched last
+  std::uint64_t bytes = 0;              ///< estimate of its device memory
+};
+
+/// What patching one operation needs.
+struct Node {
+  CUgraphNode node = nullptr;
+  CUfunction function = nullptr;        ///< how the driver's own node names a kernel: by function
+  CUkernel kernel = nullptr;            ///< or by kernel and context
+  CUcontext context = nullptr;
+  std::uint32_t segment = 0;
+  bool changed = false;                 ///< the shadow differs from what the graph has
+  capture::Dimensions accepted_block;   ///< the largest block and shared size that the driver accepted when recorded
+  std::uint32_t accepted_shared = 0;
+};
+
+class Variant {
+ public:
+  /// Cuts `sequence` into segments. May throw std::bad_alloc.
+  Variant(capture::Sequence sequence, std::uint32_t id, std::uint32_t segment_max);
+
+  capture::Sequence sequence;
+  std::vector<Segment> segments;
+  std::vector<Node> nodes;              ///< one an operation
+  std::vector<CUcontext> role_contexts; ///< where each stream role was recorded
+  std::vector<int> role_priorities;
+  std::vector<StreamKind> role_kinds;
+  std::vector<CUstream> role_streams;   ///< last seen; nullptr for the legacy stream or after the stream ended
+
+  const std::uint32_t id;
+  bool busy = false;
+  bool pending = true;                  ///< some segment waits to be built
+  bool dropped = false;                 ///< must not be used again; freed when no longer busy
+  bool moves = false;                   ///< its first operation came with other bytes each time: do not search by bytes
+  std::uint32_t moved = 0;
+  bool scratch = false;                 ///< patched nearly everywhere last time: the first to be patched for new addresses
+  Variant* successor = nullptr;         ///< the variant that followed last time
+  std::uint64_t last_use = 0;           ///< pass number of the region
+  std::uint64_t passes = 0;
+
+  Segment& segment_of(std::uint32_t operation) noexcept { return segments[nodes[operation].segment]; }
+  void mark_changed(std::uint32_t operation) noexcept {
+    Node& node = nodes[operation];
+    if (node.changed) return;
+    node.changed = true;
+    ++segments[node.segment].changed;
+  }
+  /// Marks every memset and copy of `segment`: memory was released since its graph last knew its addresses.
+  void mark_addresses_changed(Segment& segment) noexcept;
+  /// Host memory in bytes.
+  std::size_t memory() const noexcept;
+};
+
+}  // namespace refrain::replay

@@ -1,0 +1,160 @@
+// Measures what a call costs the host, bare or under Refrain: the same binary, run twice by scripts/bench.
+//
+//   bench [rounds]     prints one line a measurement: name, then nanoseconds a call (median over rounds)
+//
+// Held calls are timed without the one that launches their graph: the policy of scripts/bench makes segments as long as
+// the range. `refused` is a launch that the driver refuses at once (grid 0), so that the hook's own cost can be seen.
+#include <nvtx3/nvToolsExt.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "tests/programs/driver_api.h"
+#include "tests/simulated_driver/kernels.h"
+
+namespace {
+
+constexpr int parameter_counts[] = {1, 8, 20, 60};
+constexpr int launches = 256;
+
+std::string kernel_name(int parameters) { return "nothing_" + std::to_string(parameters); }
+
+std::string ptx() {
+  std::string text = ".version 7.0\n.target sm_70\n.address_size 64\n";
+  for (int count : parameter_counts) {
+    text += ".visible .entry " + kernel_name(count) + "(\n";
+    for (int index = 0; index < count; ++index) {
+      text += "  .param .u64 p" + std::to_string(index) + (index + 1 < count ? ",\n" : "\n");
+    }
+    text += ")\n{\n  ret;\n}\n";
+  }
+  return text;
+}
+
+double now_ns() {
+  return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+double median(std::vector<double> values) {
+  std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
+  return values[values.size() / 2];
+}
+
+struct Launch {
+  CUfunction function = nullptr;
+  std::vector<std::uint64_t> values;
+  std::vector<void*> pointers;
+
+  explicit Launch(CUmodule module, int parameters) : values(parameters) {
+    check(driver().cuModuleGetFunction(&function, module, kernel_name(parameters).c_str()), "cuModuleGetFunction");
+    for (std::uint64_t& value : values) pointers.push_back(&value);
+  }
+  CUresult operator()(unsigned grid) {
+    return driver().cuLaunchKernel(function, grid, 1, 1, 32, 1, 1, 0, nullptr, pointers.data(), nullptr);
+  }
+};
+
+void print(const char* name, int parameters, const std::vector<double>& values) {
+  std::printf("%s %d %.2f\n", name, parameters, median(values));
+}
+
+// One range of `launches` launches; all but the last timed. `changed`: how many of a launch's words move each round.
+void measure_range(const char* name, Launch& launch, int rounds, int changed) {
+  std::vector<double> each, whole;
+  for (int round = 0; round < rounds; ++round) {
+    for (int word = 0; word < changed; ++word) ++launch.values[static_cast<std::size_t>(word)];
+    const std::string range = name;
+    nvtxRangePushA(range.c_str());
+    const double start = now_ns();
+    for (int index = 0; index + 1 < launches; ++index) launch(1);
+    const double held = now_ns();
+    launch(1);
+    const double end = now_ns();
+    nvtxRangePop();
+    each.push_back((held - start) / (launches - 1));
+    whole.push_back((end - start) / launches);
+    check(driver().cuCtxSynchronize(), "cuCtxSynchronize");
+  }
+  const int parameters = static_cast<int>(launch.values.size());
+  print((std::string(name) + ".call").c_str(), parameters, each);
+  print((std::string(name) + ".with_launch").c_str(), parameters, whole);
+}
+
+void measure_refused(Launch& launch, int rounds) {
+  std::vector<double> each;
+  for (int round = 0; round < rounds; ++round) {
+    const double start = now_ns();
+    for (int index = 0; index < launches; ++index) launch(0);
+    each.push_back((now_ns() - start) / launches);
+  }
+  print("refused", static_cast<int>(launch.values.size()), each);
+}
+
+void measure_query(int rounds) {
+  std::vector<double> each;
+  CUstreamCaptureStatus status{};
+  for (int round = 0; round < rounds; ++round) {
+    const double start = now_ns();
+    for (int index = 0; index < launches; ++index) driver().cuStreamIsCapturing(nullptr, &status);
+    each.push_back((now_ns() - start) / launches);
+  }
+  print("query", 0, each);
+}
+
+void measure_nvtx(const char* range, int rounds) {
+  std::vector<double> each;
+  for (int round = 0; round < rounds; ++round) {
+    const double start = now_ns();
+    for (int index = 0; index < launches; ++index) {
+      nvtxRangePushA(range);
+      nvtxRangePop();
+    }
+    each.push_back((now_ns() - start) / launches);
+  }
+  print(range, 0, each);
+}
+
+void nothing(const refrain::tests::simulated::KernelContext&) {}
+
+}  // namespace
+
+extern "C" __attribute__((visibility("default"))) void refrain_sim_register(refrain::tests::simulated::Registry* registry);
+extern "C" void refrain_sim_register(refrain::tests::simulated::Registry* registry) {
+  for (int count : parameter_counts) registry->register_kernel(kernel_name(count).c_str(), nothing);
+}
+
+int main(int argc, char** argv) {
+  const int rounds = argc > 1 ? std::max(8, std::atoi(argv[1])) : 200;
+  const DriverApi& cuda = driver();
+  check(cuda.cuInit(0), "cuInit");
+  CUdevice device = 0;
+  CUcontext context = nullptr;
+  check(cuda.cuDeviceGet(&device, 0), "cuDeviceGet");
+  check(cuda.cuDevicePrimaryCtxRetain(&context, device), "cuDevicePrimaryCtxRetain");
+  check(cuda.cuCtxSetCurrent(context), "cuCtxSetCurrent");
+  CUmodule module = nullptr;
+  const std::string text = ptx();
+  check(cuda.cuModuleLoadData(&module, text.c_str()), "cuModuleLoadData");
+  for (int parameters : parameter_counts) {
+    Launch launch(module, parameters);
+    launch(1);
+    check(cuda.cuCtxSynchronize(), "cuCtxSynchronize");
+    measure_refused(launch, rounds);
+    measure_range("eager", launch, rounds, 0);    // the policy keeps this range eager
+    measure_range("observe", launch, rounds, 0);  // recorded once, then compared and passed
+    const std::string held = "hold_" + std::to_string(parameters);
+    measure_range(held.c_str(), launch, rounds, 0);
+    const std::string patched = "patch_" + std::to_string(parameters);
+    measure_range(patched.c_str(), launch, rounds, 1);
+    const std::string segments = "segments_" + std::to_string(parameters);
+    measure_range(segments.c_str(), launch, rounds, 0);
+  }
+  measure_query(rounds);
+  measure_nvtx("unmatched", rounds);
+  measure_nvtx("hold_empty", rounds);
+  return 0;
+}

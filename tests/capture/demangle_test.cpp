@@ -1,0 +1,47 @@
+// Kernel names for people.
+#include "capture/demangle.h"
+
+#include <gtest/gtest.h>
+
+namespace refrain::tests {
+namespace {
+
+using namespace capture;
+
+TEST(Demangle, gives_the_readable_name_or_leaves_it) {
+  EXPECT_EQ(demangle("_ZN7example12softmax_rowsIfEEvPT_PKS1_i"),
+            "void example::softmax_rows<float>(float*, float const*, int)");
+  EXPECT_EQ(demangle("nvjet_hsh_128x256"), "nvjet_hsh_128x256");
+  EXPECT_EQ(demangle("_Znot mangled"), "_Znot mangled");
+  EXPECT_EQ(demangle("i"), "i") << "not the type int";
+  EXPECT_EQ(demangle(""), "");
+}
+
+TEST(Demangle, leaves_names_that_are_too_long) {
+  const std::string name = "_Z4096" + std::string(4096, 'k') + "v";
+  EXPECT_EQ(demangle(name), name);
+}
+
+TEST(Demangle, remembers_names_and_forgets_them_all_when_there_are_too_many) {
+  ReadableNames names(3);
+  for (const char* name : {"_Z1av", "_Z1bv", "_Z1av", "_Z1cv"}) names.of(name);
+  EXPECT_EQ(names.size(), 3U);
+  EXPECT_EQ(names.of("_Z1dv"), "d()");
+  EXPECT_EQ(names.size(), 1U);
+}
+
+TEST(ShortName, has_no_return_type_arguments_or_parameters) {
+  EXPECT_EQ(short_name("void example::softmax_rows<float>(float*, float const*, int)", 80),
+            "example::softmax_rows<...>");
+  EXPECT_EQ(short_name("void k<at::f<int> (*)(float), (bool)1>(int)", 80), "k<...>");
+  EXPECT_EQ(short_name("(anonymous namespace)::k(int)", 80), "{anonymous}::k");
+  EXPECT_EQ(short_name("f()::{lambda(int, int)#1}::operator()(int) const", 80),
+            "f()::{lambda(int, int)#1}::operator()");
+  EXPECT_EQ(short_name("triton_poi_fused_0", 80), "triton_poi_fused_0");
+  EXPECT_EQ(short_name("", 80), "");
+  EXPECT_EQ(short_name("a >>> b )) <", 80), "<");
+  EXPECT_EQ(short_name(std::string(90, 'k'), 10), "...kkkkkkk");
+}
+
+}  // namespace
+}  // namespace refrain::tests

@@ -1,0 +1,42 @@
+"""Refrain's C interface (interpose/refrain.h) for Python harnesses that run in the process under Refrain."""
+
+import ctypes
+
+FIELDS = ("launches_seen", "calls", "held", "passed", "replayed", "flushed", "patched", "graph_launches", "region_calls",
+          "region_replayed", "graph_bytes", "fallbacks")
+
+
+class Statistics(ctypes.Structure):
+    _fields_ = [("size", ctypes.c_size_t)] + [(name, ctypes.c_uint64) for name in FIELDS]
+
+
+class Control:
+    """Looks the functions up in the global scope, where a preloaded library stands."""
+
+    def __init__(self):
+        scope = ctypes.CDLL(None)
+        self.functions = {name: getattr(scope, name, None) for name in ("refrain_pause", "refrain_resume", "refrain_stats")}
+        for name in ("refrain_pause", "refrain_resume"):
+            if self.functions[name] is not None:
+                self.functions[name].restype = None
+
+    def loaded(self):
+        return self.statistics() is not None
+
+    def pause(self):
+        self.functions["refrain_pause"]()
+
+    def resume(self):
+        self.functions["refrain_resume"]()
+
+    def statistics(self):
+        """The totals since the process began, or None where Refrain is not loaded or off."""
+        read = self.functions["refrain_stats"]
+        values = Statistics(size=ctypes.sizeof(Statistics))
+        if read is None or read(ctypes.byref(values)) != 0:
+            return None
+        return {name: getattr(values, name) for name in FIELDS}
+
+
+def difference(after, before):
+    return {name: after[name] - before[name] for name in FIELDS}
