@@ -8,12 +8,6 @@
 #include <nvtx3/nvToolsExtPayload.h>
 #undef NVTX_NO_IMPL
 
-#ifndef NVTXEXTTYPES_H
-#define NVTX_EXT_TYPES_GUARD
-#include <nvtx3/nvtxDetail/nvtxExtTypes.h>
-#undef NVTX_EXT_TYPES_GUARD
-#endif
-
 #include "interpose/nvtx_chain.h"
 #include "interpose/nvtx_injection.h"
 #include "interpose/ranges.h"

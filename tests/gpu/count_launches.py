@@ -29,10 +29,10 @@ def main():
     parser.add_argument("--from-step", type=int, default=5)
     parser.add_argument("--to-step", type=int, default=8)
     options = parser.parse_args()
-    options.steps = options.to_step
+    options.steps = options.to_step + 1  # the last step also sums gradients, so it is not counted
     activity = torch.profiler.ProfilerActivity
     on_gpu = options.device == "cuda"
-    profile = torch.profiler.profile(activities=[activity.CUDA] if on_gpu else [activity.CPU])
+    profile = torch.profiler.profile(activities=[activity.CUDA if on_gpu else activity.CPU], acc_events=True)
 
     def before_step(step):
         if step == options.from_step or step == options.to_step + 1:

@@ -16,6 +16,7 @@ struct Event {
   unsigned flags = 0;
   std::shared_ptr<Context> context;
   std::mutex mutex;
+  std::mutex recording;          ///< held while a record is made and submitted
   std::shared_ptr<Record> last;  ///< null: never recorded
 
   // Of an event that was last recorded in a capture; guarded by the lock of capture.h.

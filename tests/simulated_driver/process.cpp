@@ -12,6 +12,7 @@
 #include "tests/simulated_driver/context.h"
 #include "tests/simulated_driver/faults.h"
 #include "tests/simulated_driver/options.h"
+#include "tests/simulated_driver/stream.h"
 #include "tests/simulated_driver/trace.h"
 
 namespace refrain::tests::simulated {
@@ -37,7 +38,10 @@ void at_exit() {
 pthread_key_t thread_key() {
   static const pthread_key_t key = [] {
     pthread_key_t made{};
-    pthread_key_create(&made, [](void* thread) { delete static_cast<Thread*>(thread); });
+    pthread_key_create(&made, [](void* ended) {
+      const std::unique_ptr<Thread> thread(static_cast<Thread*>(ended));
+      for (const auto& [context, stream] : thread->default_streams) retire_default_stream(stream);
+    });
     return made;
   }();
   return key;

@@ -57,8 +57,17 @@ std::shared_ptr<Stream> create_stream(const std::shared_ptr<Context>& context, S
   if (kind == Stream::Kind::per_thread) stream->handle = CU_STREAM_PER_THREAD;
   if (kind == Stream::Kind::created && streams().add(stream) == nullptr) return nullptr;
   const std::lock_guard lock(context->submission);
+  std::erase_if(context->streams, [](const auto& other) { return other->retired && other->queue->idle(); });
   context->streams.push_back(stream);
   return stream;
+}
+
+void retire_default_stream(const std::shared_ptr<Stream>& stream) {
+  {
+    const std::lock_guard lock(stream->context->submission);
+    stream->retired = true;
+  }
+  stream->queue->close();
 }
 
 CUresult find_stream_even_failed(CUstream handle, std::shared_ptr<Stream>* stream) {

@@ -34,6 +34,7 @@ struct Stream : std::enable_shared_from_this<Stream> {
   std::shared_ptr<Context> context;
   std::shared_ptr<Queue> queue = std::make_shared<Queue>();
   unsigned trace_ordinal = 0;  ///< given by the first work; 0 is the legacy stream
+  bool retired = false;        ///< destroyed by the program; leaves the context's list once it is idle
   std::map<CUstreamAttrID, CUstreamAttrValue> attributes;
 
   std::atomic<bool> capturing{false};
@@ -56,6 +57,9 @@ CUresult submit(Stream& stream, Work work, Point* place = nullptr, std::vector<P
 
 /// submit(), or a node of the capture when the stream captures.
 CUresult issue(const std::shared_ptr<Stream>& stream, Work work, Point* place = nullptr);
+
+/// Ends the default stream of a thread that ends.
+void retire_default_stream(const std::shared_ptr<Stream>& stream);
 
 /// The places that must be reached for all work that a wait on this stream covers.
 std::vector<Point> pending(Stream& stream);

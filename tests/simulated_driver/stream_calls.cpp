@@ -1,4 +1,6 @@
 // cuStream* without capture and copies.
+#include <algorithm>
+
 #include "tests/simulated_driver/capture.h"
 #include "tests/simulated_driver/context.h"
 #include "tests/simulated_driver/entry.h"
@@ -15,7 +17,7 @@ CUresult create(CUstream* out, unsigned flags, int priority) {
   std::shared_ptr<Context> context;
   if (out == nullptr || (flags & ~unsigned{CU_STREAM_NON_BLOCKING}) != 0) return CUDA_ERROR_INVALID_VALUE;
   if (const CUresult result = current_context(&context); result != CUDA_SUCCESS) return result;
-  const auto stream = create_stream(context, Stream::Kind::created, flags, std::max(-5, std::min(0, priority)));
+  const auto stream = create_stream(context, Stream::Kind::created, flags, std::clamp(priority, -5, 0));
   if (stream == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
   *out = stream->handle;
   return CUDA_SUCCESS;
@@ -28,12 +30,7 @@ CUresult destroy(CUstream handle) {
   abandon_capture(*stream);
   {
     const std::lock_guard lock(stream->context->submission);
-    std::erase(stream->context->streams, stream);
-    // Work that is still there must stay visible to a wait for the context: the legacy stream goes on behind it.
-    if (!stream->queue->idle() && stream->context->legacy != nullptr) {
-      stream->context->legacy->queue->push(
-          {Nothing{}, {{stream->queue, stream->queue->last()}}, stream->context, stream->context->legacy->trace_ordinal});
-    }
+    stream->retired = true;  // stays in the list while it has work, so that waits for the context see it
   }
   stream->queue->close();
   return stream->context->error.load();

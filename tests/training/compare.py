@@ -18,8 +18,8 @@ import tempfile
 
 def environment(driver):
     """This process's environment without what would change a run, with `driver` in front of the library path."""
-    result = {name: value for name, value in os.environ.items() if not name.startswith("REFRAIN_")}
-    result.pop("LD_PRELOAD", None)
+    result = {name: value for name, value in os.environ.items()
+              if not name.startswith(("REFRAIN_", "NVTX_")) and name != "LD_PRELOAD"}
     if driver:
         result["LD_LIBRARY_PATH"] = ":".join(filter(None, [str(driver), os.environ.get("LD_LIBRARY_PATH")]))
     return result
@@ -48,6 +48,7 @@ def run_both(options, folder):
         if name == "refrain":
             command = [str(options.refrain), "run", "--", *command]
             variables["REFRAIN_POLICY"] = str(options.policy)
+            variables["REFRAIN_LOG"] = f"{place}/"
         code, output, errors = run(command, place, variables, options.limit)
         dump = place / "dump"
         statistics = place / "statistics.json"

@@ -1,0 +1,11 @@
+#define NVTX_EMITTER_IMPLEMENTATION
+#include "emitter.h"
+
+const refrain::tests::Emitter* nvtx_emitter() {
+  static constexpr refrain::tests::Emitter table{
+#define ROW(name) .name = &nvtx##name,
+      EMITTED_FUNCTIONS(ROW)
+#undef ROW
+  };
+  return &table;
+}

@@ -1,0 +1,306 @@
+// The engine against a driver that notes what it gets: each promise once, and every failure of a driver call.
+#include <thread>
+
+#include "tests/replay/program.h"
+
+namespace refrain::tests {
+namespace {
+
+constexpr std::uint64_t first = 101, second = 102, third = 103, branch = 104;
+
+class Engine : public testing::Test {
+ protected:
+  void start(policy::Settings settings = Program::region_settings()) {
+    program = std::make_unique<Program>(std::move(settings));
+    for (const std::uint64_t function : {first, second, third, branch}) RecordingDriver::add_function(function, {8, 8});
+  }
+  void pass(std::uint64_t a = 1, std::uint64_t b = 2) {
+    program->in_region([&] {
+      program->launch(first, {a, 10});
+      program->launch(second, {20, b});
+      program->launch(third, {30, 31});
+    });
+  }
+  bool compared() { return RecordingDriver::executed == program->expected; }
+  std::unique_ptr<Program> program;
+};
+
+TEST_F(Engine, records_the_first_pass_and_replays_the_next) {
+  start();
+  pass();
+  program->synchronize();
+  EXPECT_EQ(RecordingDriver::calls["cuGraphLaunch"], 0);
+  const int eager = RecordingDriver::calls["cuLaunchKernel"];
+  pass();
+  EXPECT_TRUE(compared());
+  EXPECT_EQ(RecordingDriver::calls["cuGraphLaunch"], 1);
+  EXPECT_EQ(RecordingDriver::calls["cuLaunchKernel"], eager);
+  EXPECT_EQ(program->counters().replayed, 3u);
+  EXPECT_EQ(program->counters().patched, 0u);
+}
+
+TEST_F(Engine, holds_until_the_segment_is_complete) {
+  start();
+  pass();
+  program->synchronize();
+  replay::OpenRegion* region = program->engine->enter(0);
+  program->launch(first, {1, 10});
+  program->launch(second, {20, 2});
+  EXPECT_EQ(RecordingDriver::executed.size(), 3u) << "two calls are held";
+  program->launch(third, {30, 31});
+  EXPECT_TRUE(compared());
+  program->engine->leave(region);
+}
+
+TEST_F(Engine, patches_only_what_changed) {
+  start();
+  pass();
+  program->synchronize();
+  RecordingDriver::calls.clear();
+  pass(7);
+  EXPECT_TRUE(compared());
+  EXPECT_EQ(RecordingDriver::calls["cuGraphExecKernelNodeSetParams_v2"], 1);
+  pass(7);
+  EXPECT_EQ(RecordingDriver::calls["cuGraphExecKernelNodeSetParams_v2"], 1) << "equal to the last pass";
+  pass(8, 9);
+  EXPECT_EQ(RecordingDriver::calls["cuGraphExecKernelNodeSetParams_v2"], 3);
+  EXPECT_TRUE(compared());
+  EXPECT_EQ(program->counters().replayed, 9u);
+}
+
+TEST_F(Engine, another_kernel_issues_what_is_held_in_order_and_becomes_a_variant) {
+  start();
+  pass();
+  program->synchronize();
+  auto branched = [&] {
+    program->in_region([&] {
+      program->launch(first, {1, 10});
+      program->launch(branch, {40, 41});
+      program->launch(third, {30, 31});
+    });
+  };
+  branched();
+  EXPECT_TRUE(compared());
+  EXPECT_EQ(program->counters().flushed, 1u);
+  program->synchronize();
+  branched();
+  branched();
+  pass();
+  EXPECT_TRUE(compared());
+  EXPECT_EQ(program->counters().variants, 2u);
+  EXPECT_GT(program->counters().replayed, 0u);
+}
+
+TEST_F(Engine, a_shorter_and_a_longer_pass_lose_nothing) {
+  start();
+  pass();
+  program->synchronize();
+  program->in_region([&] { program->launch(first, {1, 10}); });
+  EXPECT_TRUE(compared());
+  program->in_region([&] {
+    for (int round = 0; round < 2; ++round) {
+      program->launch(first, {1, 10});
+      program->launch(second, {20, 2});
+      program->launch(third, {30, 31});
+    }
+  });
+  EXPECT_TRUE(compared());
+  for (int round = 0; round < 5; ++round) pass();
+  EXPECT_TRUE(compared());
+}
+
+TEST_F(Engine, a_refused_launch_is_passed_and_does_not_disturb_the_sequence) {
+  start();
+  pass();
+  program->synchronize();
+  program->in_region([&] {
+    program->launch(first, {1, 10});
+    EXPECT_EQ(program->launch(second, {20, 2}, 1, nullptr, 2048), CUDA_ERROR_INVALID_VALUE);
+    program->launch(second, {20, 2});
+    program->launch(third, {30, 31});
+  });
+  EXPECT_TRUE(compared());
+  EXPECT_EQ(program->counters().variants, 1u);
+}
+
+TEST_F(Engine, a_smaller_configuration_is_patched_a_larger_block_is_not_held) {
+  start();
+  auto shaped = [&](unsigned grid, unsigned block) {
+    program->in_region([&] {
+      program->launch(first, {1, 10}, grid, nullptr, block);
+      program->launch(second, {20, 2});
+    });
+  };
+  shaped(4, 64);
+  program->synchronize();
+  shaped(9, 32);
+  EXPECT_TRUE(compared());
+  EXPECT_EQ(program->counters().replayed, 2u);
+  shaped(4, 128);
+  EXPECT_TRUE(compared());
+  EXPECT_EQ(program->counters().replayed, 2u);
+}
+
+TEST_F(Engine, memsets_are_held_and_patched) {
+  start();
+  auto set = [&](std::uint64_t address) {
+    program->in_region([&] {
+      program->memset(address, 0, 16);
+      program->launch(first, {address, 1});
+    });
+  };
+  set(0x1000);
+  program->synchronize();
+  set(0x2000);
+  set(0x3000);
+  EXPECT_TRUE(compared());
+  EXPECT_EQ(program->counters().replayed, 4u);
+}
+
+TEST_F(Engine, an_ordering_call_issues_what_is_held_and_the_pass_goes_on) {
+  policy::Settings settings = Program::region_settings();
+  settings.segment_max = 2;
+  start(settings);
+  auto four = [&](bool interrupt) {
+    program->in_region([&] {
+      program->launch(first, {1, 10});
+      if (interrupt) {
+        program->engine->order_stream(nullptr, replay::EntryPoint::cuEventRecord);
+        EXPECT_TRUE(compared()) << "nothing may be held across the call";
+      }
+      program->launch(second, {20, 2});
+      program->launch(third, {30, 31});
+      program->launch(first, {3, 4});
+    });
+  };
+  four(false);
+  program->synchronize();
+  four(true);
+  EXPECT_TRUE(compared());
+  EXPECT_EQ(program->counters().flushed, 1u);
+  EXPECT_EQ(program->counters().replayed, 2u) << "the second segment is held again";
+}
+
+TEST_F(Engine, a_held_call_is_issued_in_bounded_time_without_any_further_call) {
+  policy::Settings settings = Program::region_settings();
+  settings.max_hold_us = 2000;
+  start(settings);
+  pass();
+  program->synchronize();
+  replay::OpenRegion* region = program->engine->enter(0);
+  program->launch(first, {1, 10});
+  for (int waited = 0; waited < 2000 && program->counters().flushed == 0 && RecordingDriver::executed.size() < 4; ++waited) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  program->launch(second, {20, 2});
+  program->launch(third, {30, 31});
+  program->engine->leave(region);
+  EXPECT_EQ(program->counters().flushed, 1u);
+  EXPECT_TRUE(compared());
+}
+
+TEST_F(Engine, unloaded_code_drops_the_graphs_that_use_it) {
+  start();
+  pass();
+  program->synchronize();
+  pass();
+  program->engine->code_unloads(1);
+  EXPECT_EQ(program->counters().variants, 0u);
+  program->engine->safe_point();
+  EXPECT_EQ(RecordingDriver::calls["cuGraphExecDestroy"], 1);
+  RecordingDriver::add_function(first, {8, 8});
+  pass();
+  EXPECT_TRUE(compared());
+}
+
+TEST_F(Engine, unknown_layout_stays_eager_and_cuts_the_sequence) {
+  start();
+  RecordingDriver::add_function(205, {8}, false);
+  auto mixed = [&] {
+    program->in_region([&] {
+      program->launch(first, {1, 10});
+      program->launch(second, {2, 10});
+      program->launch(205, {5});
+      program->launch(first, {3, 10});
+      program->launch(second, {4, 10});
+    });
+  };
+  mixed();
+  program->synchronize();
+  mixed();
+  EXPECT_TRUE(compared());
+  EXPECT_EQ(program->counters().replayed, 4u);
+  EXPECT_EQ(program->counters().flushed, 0u);
+}
+
+TEST_F(Engine, pause_passes_everything_and_resume_goes_on) {
+  start();
+  pass();
+  program->synchronize();
+  program->engine->pause();
+  const int graphs = RecordingDriver::calls["cuGraphLaunch"];
+  pass();
+  EXPECT_EQ(RecordingDriver::calls["cuGraphLaunch"], graphs);
+  program->engine->resume();
+  pass();
+  EXPECT_EQ(RecordingDriver::calls["cuGraphLaunch"], graphs + 1);
+  EXPECT_TRUE(compared());
+}
+
+TEST_F(Engine, addresses_that_move_everywhere_are_patched_and_bounded) {
+  policy::Settings settings = Program::region_settings();
+  settings.max_variants = 4;
+  start(settings);
+  for (std::uint64_t step = 0; step < 200; ++step) {
+    program->in_region([&] {
+      program->launch(first, {step, step + 1});
+      program->launch(second, {step * 3, step});
+      program->launch(third, {step, step});
+    });
+    program->synchronize();
+  }
+  EXPECT_LE(program->counters().variants, 4u);
+  EXPECT_GE(program->counters().replayed, 3u * 195);
+}
+
+TEST_F(Engine, layers_of_one_name_get_a_variant_each_and_need_no_patch) {
+  start();
+  for (int step = 0; step < 12; ++step) {
+    for (std::uint64_t layer = 0; layer < 6; ++layer) {
+      program->in_region([&] {
+        program->launch(first, {layer * 100, 1});
+        program->launch(second, {layer * 100, 2});
+        program->launch(third, {layer * 100, 3});
+      });
+    }
+    program->synchronize();
+    if (step == 9) RecordingDriver::calls.clear();
+  }
+  EXPECT_EQ(RecordingDriver::calls["cuGraphExecKernelNodeSetParams_v2"], 0);
+  EXPECT_EQ(RecordingDriver::calls["cuLaunchKernel"], 0);
+}
+
+// Each driver call that building and replaying needs, failing for ever: the program's calls execute all the same.
+class Failing : public Engine, public testing::WithParamInterface<const char*> {};
+
+TEST_P(Failing, every_call_is_executed_once_and_in_order) {
+  start();
+  RecordingDriver::fails[GetParam()] = CUDA_ERROR_UNKNOWN;
+  for (std::uint64_t step = 0; step < 40; ++step) {
+    pass(step, step / 3);
+    program->synchronize();
+  }
+  EXPECT_TRUE(compared());
+  EXPECT_LE(RecordingDriver::calls[GetParam()], 40 * 3) << "a bounded number of tries";
+  RecordingDriver::fails.clear();
+  pass();
+  EXPECT_TRUE(compared());
+}
+
+INSTANTIATE_TEST_SUITE_P(Calls, Failing,
+                         testing::Values("cuStreamBeginCapture_v2", "cuStreamGetCaptureInfo_v3", "cuStreamEndCapture",
+                                         "cuGraphInstantiateWithFlags", "cuGraphExecKernelNodeSetParams_v2", "cuGraphLaunch",
+                                         "cuStreamCreateWithPriority"));
+
+}  // namespace
+}  // namespace refrain::tests

@@ -1,0 +1,145 @@
+// The parts that the engine is made of, each by itself.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <thread>
+
+#include "capture/sequence.h"
+#include "replay/attributes.h"
+#include "replay/lock.h"
+#include "replay/match.h"
+#include "replay/variant.h"
+
+namespace refrain::tests {
+namespace {
+
+using capture::Operation;
+using replay::KernelCall;
+
+capture::Sequence sequence_of(std::initializer_list<std::uint16_t> roles) {
+  capture::Sequence sequence;
+  auto function = std::make_shared<capture::Function>();
+  for (const std::uint16_t role : roles) {
+    Operation operation;
+    operation.function = function.get();
+    operation.role = role;
+    sequence.append(operation, {}, {});
+  }
+  sequence.functions.push_back(function);
+  return sequence;
+}
+
+TEST(Variant, is_cut_by_length_stream_and_breaks) {
+  capture::Sequence sequence = sequence_of({0, 0, 0, 1, 1, 0});
+  replay::Variant by_stream(sequence.prefix(6), 0, 32);
+  ASSERT_EQ(by_stream.segments.size(), 3u);
+  EXPECT_EQ(by_stream.segments[1].first, 3u);
+  EXPECT_EQ(by_stream.segments[1].count, 2u);
+  replay::Variant by_length(sequence.prefix(6), 0, 2);
+  EXPECT_EQ(by_length.segments.size(), 4u);
+  capture::Sequence with_break = sequence_of({0});
+  with_break.add_break("cuEventRecord");
+  Operation operation = with_break.operations[0];
+  with_break.append(operation, {}, {});
+  replay::Variant cut(std::move(with_break), 0, 32);
+  EXPECT_EQ(cut.segments.size(), 2u);
+}
+
+TEST(Sequence, structure_tells_prefixes_apart_and_ignores_bytes) {
+  capture::Sequence one = sequence_of({0, 0, 1});
+  capture::Sequence prefix = one.prefix(2);
+  EXPECT_EQ(prefix.structure(2), one.structure(2));
+  EXPECT_NE(one.structure(2), one.structure(3));
+  const std::byte bytes[] = {std::byte{1}, std::byte{2}};
+  capture::Sequence a, b;
+  Operation operation = one.operations[0];
+  a.append(operation, bytes, {});
+  b.append(operation, {}, {});
+  EXPECT_EQ(a.structure(1), b.structure(1));
+}
+
+TEST(Attributes, unused_bytes_of_the_union_do_not_count) {
+  CUlaunchAttribute attribute;
+  std::memset(&attribute, 0xaa, sizeof attribute);
+  attribute.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+  attribute.value.clusterDim.x = 2;
+  attribute.value.clusterDim.y = attribute.value.clusterDim.z = 1;
+  KernelCall call;
+  call.attributes = &attribute;
+  call.attribute_count = 1;
+  std::vector<capture::Attribute> canonical;
+  ASSERT_TRUE(replay::canonical_attributes(call, canonical));
+  CUlaunchAttribute again;
+  std::memset(&again, 0x55, sizeof again);
+  again.id = attribute.id;
+  again.value.clusterDim = attribute.value.clusterDim;
+  call.attributes = &again;
+  EXPECT_TRUE(replay::same_attributes(call, canonical.data(), 1));
+  again.value.clusterDim.x = 4;
+  EXPECT_FALSE(replay::same_attributes(call, canonical.data(), 1));
+}
+
+TEST(Attributes, neutral_ones_are_dropped_and_unknown_ones_refused) {
+  CUlaunchAttribute attributes[2] = {};
+  attributes[0].id = CU_LAUNCH_ATTRIBUTE_IGNORE;
+  attributes[1].id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+  KernelCall call;
+  call.attributes = attributes;
+  call.attribute_count = 2;
+  std::vector<capture::Attribute> canonical;
+  EXPECT_TRUE(replay::canonical_attributes(call, canonical));
+  EXPECT_TRUE(canonical.empty());
+  EXPECT_TRUE(replay::same_attributes(call, nullptr, 0));
+  for (const unsigned id : {7u, 12u, 13u, 15u, 99u}) {
+    attributes[0].id = static_cast<CUlaunchAttributeID>(id);
+    EXPECT_FALSE(replay::canonical_attributes(call, canonical)) << id;
+  }
+}
+
+TEST(Attributes, a_cooperative_launch_is_the_attribute_by_another_name) {
+  KernelCall call;
+  call.cooperative = true;
+  std::vector<capture::Attribute> canonical;
+  ASSERT_TRUE(replay::canonical_attributes(call, canonical));
+  ASSERT_EQ(canonical.size(), 1u);
+  CUlaunchAttribute attribute{};
+  attribute.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
+  attribute.value.cooperative = 1;
+  KernelCall by_attribute;
+  by_attribute.attributes = &attribute;
+  by_attribute.attribute_count = 1;
+  EXPECT_TRUE(replay::same_attributes(by_attribute, canonical.data(), 1));
+}
+
+TEST(Match, finds_the_packed_block_only_in_lists_that_it_knows) {
+  std::uint64_t value = 5;
+  std::size_t size = sizeof value;
+  void* good[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &value, CU_LAUNCH_PARAM_BUFFER_SIZE, &size, CU_LAUNCH_PARAM_END};
+  const std::byte* block = nullptr;
+  std::size_t bytes = 0;
+  EXPECT_TRUE(replay::packed_block(good, block, bytes));
+  EXPECT_EQ(bytes, sizeof value);
+  void* incomplete[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &value, CU_LAUNCH_PARAM_END};
+  EXPECT_FALSE(replay::packed_block(incomplete, block, bytes));
+  void* strange[] = {reinterpret_cast<void*>(7), &value, CU_LAUNCH_PARAM_END};
+  EXPECT_FALSE(replay::packed_block(strange, block, bytes));
+}
+
+TEST(Lock, excludes) {
+  replay::Lock lock;
+  long counter = 0;
+  auto work = [&] {
+    for (int round = 0; round < 20000; ++round) {
+      lock.lock();
+      ++counter;
+      lock.unlock();
+    }
+  };
+  std::thread one(work), other(work);
+  one.join();
+  other.join();
+  EXPECT_EQ(counter, 40000);
+}
+
+}  // namespace
+}  // namespace refrain::tests

@@ -1,0 +1,101 @@
+// A program for the engine's tests: it makes calls through the engine as the hooks do, and remembers what eager would
+// have executed.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <vector>
+
+#include "capture/log_record.h"
+#include "replay/engine.h"
+#include "tests/replay/recording_driver.h"
+
+namespace refrain::tests {
+
+class Program {
+ public:
+  explicit Program(policy::Settings chosen = region_settings()) : settings(std::move(chosen)), driver(RecordingDriver::start()) {
+    engine = std::make_unique<replay::Engine>(driver, settings, nullptr);
+  }
+
+  static policy::Settings region_settings() {
+    policy::Settings settings;
+    settings.regions.push_back({"region", "region"});
+    settings.max_hold_us = 10'000'000;  // the timer stays out of tests that are not about it
+    return settings;
+  }
+
+  /// cuLaunchKernel as a hook makes it; the arguments are spoiled when it returns.
+  CUresult launch(std::uint64_t function, std::vector<std::uint64_t> values, unsigned grid = 1, CUstream stream = nullptr,
+                  unsigned block = 32) {
+    std::vector<void*> pointers;
+    for (std::uint64_t& value : values) pointers.push_back(&value);
+    replay::KernelCall call;
+    call.function = reinterpret_cast<CUfunction>(function);
+    call.stream = stream;
+    call.grid = {grid, 1, 1};
+    call.block = {block, 1, 1};
+    call.parameters = pointers.data();
+    const bool valid = grid != 0 && block <= 1024;
+    if (valid) {
+      Executed operation{function, {}, grid, block, 0, stream, false};
+      for (const std::uint64_t& value : values) {
+        const auto* bytes = reinterpret_cast<const std::uint8_t*>(&value);
+        operation.bytes.insert(operation.bytes.end(), bytes, bytes + sizeof value);
+      }
+      expected.push_back(operation);
+    }
+    CUresult result = CUDA_SUCCESS;
+    if (engine->hold(call, result)) {
+      for (std::uint64_t& value : values) value = 0xeeeeeeeeeeeeeeee;
+      return result;
+    }
+    result = driver.cuLaunchKernel(call.function, grid, 1, 1, block, 1, 1, 0, stream, pointers.data(), nullptr);
+    engine->passed(call, result);
+    return result;
+  }
+
+  CUresult memset(std::uint64_t address, unsigned value, std::uint64_t words) {
+    replay::MemsetCall call;
+    call.bytes = {address, 0, words, 1, value, 4};
+    Executed operation;
+    const std::uint64_t all[] = {address, value, words};
+    operation.bytes.assign(reinterpret_cast<const std::uint8_t*>(all), reinterpret_cast<const std::uint8_t*>(all) + sizeof all);
+    expected.push_back(operation);
+    CUresult result = CUDA_SUCCESS;
+    if (engine->hold(call, result)) return result;
+    result = driver.cuMemsetD32Async(address, value, words, nullptr);
+    engine->passed(call, result);
+    return result;
+  }
+
+  /// cuCtxSynchronize as a hook makes it. Everything must have executed by then, in order.
+  void synchronize() {
+    engine->order_all(replay::EntryPoint::cuCtxSynchronize);
+    EXPECT_TRUE(RecordingDriver::executed == expected);
+    engine->safe_point();
+  }
+
+  template <typename Body>
+  void in_region(Body body) {
+    replay::OpenRegion* region = engine->enter(0);
+    body();
+    engine->leave(region);
+  }
+
+  capture::RegionCounters counters() {
+    capture::CountersRecord record;
+    engine->counters(record);
+    EXPECT_EQ(record.total.calls, record.total.held + record.total.passed);
+    EXPECT_EQ(record.total.held, record.total.replayed + record.total.flushed);
+    return record.regions.empty() ? capture::RegionCounters{} : record.regions.front();
+  }
+
+  policy::Settings settings;
+  const replay::Driver& driver;
+  std::unique_ptr<replay::Engine> engine;
+  std::vector<Executed> expected;
+};
+
+}  // namespace refrain::tests

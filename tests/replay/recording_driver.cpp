@@ -1,0 +1,272 @@
+#include "tests/replay/recording_driver.h"
+
+#include <cstring>
+#include <memory>
+#include <utility>
+
+namespace refrain::tests {
+
+std::vector<Executed> RecordingDriver::executed;
+std::map<std::string, int> RecordingDriver::calls;
+std::map<std::string, CUresult> RecordingDriver::fails;
+CUcontext RecordingDriver::context = nullptr;
+
+namespace {
+
+struct Function {
+  std::vector<unsigned> offsets, sizes;
+  bool layout_known = true;
+};
+
+struct GraphNode {
+  Executed operation;
+  CUgraphNodeType type = CU_GRAPH_NODE_TYPE_KERNEL;
+};
+
+struct Graph {
+  std::vector<std::unique_ptr<GraphNode>> nodes;
+};
+
+struct Exec {
+  std::vector<Executed> operations;
+  std::map<GraphNode*, std::size_t> place;
+};
+
+std::map<std::uint64_t, Function> functions;
+Graph* capturing = nullptr;
+CUstream capture_stream = nullptr;
+
+bool fails(const char* name, CUresult& error) {
+  ++RecordingDriver::calls[name];
+  const auto found = RecordingDriver::fails.find(name);
+  if (found == RecordingDriver::fails.end()) return false;
+  error = found->second;
+  return true;
+}
+
+CUresult submit(const Executed& operation, CUgraphNodeType type) {
+  if (capturing != nullptr && operation.stream == capture_stream) {
+    capturing->nodes.push_back(std::make_unique<GraphNode>(GraphNode{operation, type}));
+  } else {
+    RecordingDriver::executed.push_back(operation);
+  }
+  return CUDA_SUCCESS;
+}
+
+std::vector<std::uint8_t> read(CUfunction function, void** parameters) {
+  const Function& known = functions.at(reinterpret_cast<std::uint64_t>(function));
+  std::vector<std::uint8_t> bytes;
+  for (std::size_t index = 0; index < known.sizes.size(); ++index) {
+    const auto* from = static_cast<const std::uint8_t*>(parameters[index]);
+    bytes.insert(bytes.end(), from, from + known.sizes[index]);
+  }
+  return bytes;
+}
+
+template <typename Value>
+std::vector<std::uint8_t> bytes_of(const Value& value) {
+  std::vector<std::uint8_t> bytes(sizeof value);
+  std::memcpy(bytes.data(), &value, sizeof value);
+  return bytes;
+}
+
+CUresult launch(CUfunction function, unsigned gx, unsigned, unsigned, unsigned bx, unsigned, unsigned, unsigned shared,
+                CUstream stream, void** parameters, void**) {
+  CUresult error{};
+  if (fails("cuLaunchKernel", error)) return error;
+  if (gx == 0 || bx > 1024) return CUDA_ERROR_INVALID_VALUE;
+  return submit({reinterpret_cast<std::uint64_t>(function), read(function, parameters), gx, bx, shared, stream, false},
+                CU_GRAPH_NODE_TYPE_KERNEL);
+}
+
+CUresult launch_ex(const CUlaunchConfig* config, CUfunction function, void** parameters, void** extra) {
+  return launch(function, config->gridDimX, 1, 1, config->blockDimX, 1, 1, config->sharedMemBytes, config->hStream, parameters, extra);
+}
+
+CUresult set_words(CUdeviceptr address, unsigned value, std::size_t words, CUstream stream) {
+  const std::uint64_t all[] = {address, value, words};
+  return submit({0, bytes_of(all), 0, 0, 0, stream, false}, CU_GRAPH_NODE_TYPE_MEMSET);
+}
+
+void fill_capture(replay::Driver& driver) {
+  driver.cuStreamBeginCapture_v2 = [](CUstream stream, CUstreamCaptureMode) {
+    CUresult error{};
+    if (fails("cuStreamBeginCapture_v2", error)) return error;
+    capturing = new Graph;
+    capture_stream = stream;
+    return CUDA_SUCCESS;
+  };
+  driver.cuStreamEndCapture = [](CUstream, CUgraph* graph) {
+    *graph = reinterpret_cast<CUgraph>(std::exchange(capturing, nullptr));
+    CUresult error{};
+    return fails("cuStreamEndCapture", error) ? error : CUDA_SUCCESS;
+  };
+  driver.cuStreamGetCaptureInfo_v3 = [](CUstream, CUstreamCaptureStatus* status, cuuint64_t*, CUgraph*,
+                                        const CUgraphNode** dependencies, const CUgraphEdgeData**, size_t* count) {
+    static GraphNode* last = nullptr;
+    CUresult error{};
+    if (fails("cuStreamGetCaptureInfo_v3", error)) return error;
+    last = capturing->nodes.back().get();
+    *status = CU_STREAM_CAPTURE_STATUS_ACTIVE;
+    *dependencies = reinterpret_cast<const CUgraphNode*>(&last);
+    *count = 1;
+    return CUDA_SUCCESS;
+  };
+  driver.cuThreadExchangeStreamCaptureMode = [](CUstreamCaptureMode*) { return CUDA_SUCCESS; };
+  driver.cuStreamIsCapturing = [](CUstream, CUstreamCaptureStatus* status) {
+    *status = CU_STREAM_CAPTURE_STATUS_NONE;
+    return CUDA_SUCCESS;
+  };
+}
+
+void fill_graphs(replay::Driver& driver) {
+  driver.cuGraphNodeGetType = [](CUgraphNode node, CUgraphNodeType* type) {
+    *type = reinterpret_cast<GraphNode*>(node)->type;
+    return CUDA_SUCCESS;
+  };
+  driver.cuGraphKernelNodeGetParams_v2 = [](CUgraphNode node, CUDA_KERNEL_NODE_PARAMS* values) {
+    values->func = reinterpret_cast<CUfunction>(reinterpret_cast<GraphNode*>(node)->operation.function);
+    return CUDA_SUCCESS;
+  };
+  driver.cuGraphInstantiateWithFlags = [](CUgraphExec* exec, CUgraph graph, unsigned long long) {
+    CUresult error{};
+    if (fails("cuGraphInstantiateWithFlags", error)) return error;
+    auto* made = new Exec;
+    for (const auto& node : reinterpret_cast<Graph*>(graph)->nodes) {
+      made->place[node.get()] = made->operations.size();
+      made->operations.push_back(node->operation);
+    }
+    *exec = reinterpret_cast<CUgraphExec>(made);
+    return CUDA_SUCCESS;
+  };
+  driver.cuGraphExecKernelNodeSetParams_v2 = [](CUgraphExec exec, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS* values) {
+    CUresult error{};
+    if (fails("cuGraphExecKernelNodeSetParams_v2", error)) return error;
+    auto& made = *reinterpret_cast<Exec*>(exec);
+    Executed& operation = made.operations[made.place.at(reinterpret_cast<GraphNode*>(node))];
+    operation.bytes = read(values->func, values->kernelParams);
+    operation.grid = values->gridDimX;
+    operation.block = values->blockDimX;
+    operation.shared = values->sharedMemBytes;
+    return CUDA_SUCCESS;
+  };
+  driver.cuGraphExecMemsetNodeSetParams = [](CUgraphExec exec, CUgraphNode node, const CUDA_MEMSET_NODE_PARAMS* values, CUcontext) {
+    CUresult error{};
+    if (fails("cuGraphExecMemsetNodeSetParams", error)) return error;
+    auto& made = *reinterpret_cast<Exec*>(exec);
+    const std::uint64_t all[] = {values->dst, values->value, values->width};
+    made.operations[made.place.at(reinterpret_cast<GraphNode*>(node))].bytes = bytes_of(all);
+    return CUDA_SUCCESS;
+  };
+  driver.cuGraphLaunch = [](CUgraphExec exec, CUstream stream) {
+    CUresult error{};
+    if (fails("cuGraphLaunch", error)) return error;
+    for (Executed operation : reinterpret_cast<Exec*>(exec)->operations) {
+      operation.stream = stream;
+      operation.by_graph = true;
+      RecordingDriver::executed.push_back(operation);
+    }
+    return CUDA_SUCCESS;
+  };
+  driver.cuGraphExecDestroy = [](CUgraphExec exec) {
+    ++RecordingDriver::calls["cuGraphExecDestroy"];
+    delete reinterpret_cast<Exec*>(exec);
+    return CUDA_SUCCESS;
+  };
+  driver.cuGraphDestroy = [](CUgraph graph) {
+    delete reinterpret_cast<Graph*>(graph);
+    return CUDA_SUCCESS;
+  };
+}
+
+void fill_streams(replay::Driver& driver) {
+  driver.cuCtxGetCurrent = [](CUcontext* current) {
+    *current = RecordingDriver::context;
+    return CUDA_SUCCESS;
+  };
+  driver.cuCtxPushCurrent_v2 = [](CUcontext) { return CUDA_SUCCESS; };
+  driver.cuCtxPopCurrent_v2 = [](CUcontext*) { return CUDA_SUCCESS; };
+  driver.cuStreamGetCtx = [](CUstream, CUcontext* of) {
+    *of = RecordingDriver::context;
+    return CUDA_SUCCESS;
+  };
+  driver.cuStreamGetFlags = [](CUstream stream, unsigned* flags) {  // even handles are non-blocking streams
+    *flags = reinterpret_cast<std::uintptr_t>(stream) % 2 == 0 ? CU_STREAM_NON_BLOCKING : CU_STREAM_DEFAULT;
+    return CUDA_SUCCESS;
+  };
+  driver.cuStreamGetPriority = [](CUstream, int* priority) {
+    *priority = 0;
+    return CUDA_SUCCESS;
+  };
+  driver.cuStreamCreateWithPriority = [](CUstream* stream, unsigned, int) {
+    CUresult error{};
+    if (fails("cuStreamCreateWithPriority", error)) return error;
+    *stream = reinterpret_cast<CUstream>(std::uintptr_t{0xabc0});
+    return CUDA_SUCCESS;
+  };
+  driver.cuStreamCopyAttributes = [](CUstream, CUstream) { return CUDA_SUCCESS; };
+  driver.cuStreamDestroy_v2 = [](CUstream) { return CUDA_SUCCESS; };
+  driver.cuEventCreate = [](CUevent* event, unsigned) {
+    *event = reinterpret_cast<CUevent>(std::uintptr_t{0xeee0});
+    return CUDA_SUCCESS;
+  };
+  driver.cuEventRecord = [](CUevent, CUstream) { return CUDA_SUCCESS; };
+  driver.cuEventQuery = [](CUevent) { return CUDA_SUCCESS; };
+  driver.cuEventDestroy_v2 = [](CUevent) { return CUDA_SUCCESS; };
+  driver.cuGetErrorName = [](CUresult, const char** name) {
+    *name = "an error";
+    return CUDA_SUCCESS;
+  };
+}
+
+CUresult layout(CUfunction handle, std::size_t index, std::size_t* offset, std::size_t* size) {
+  const Function& known = functions.at(reinterpret_cast<std::uint64_t>(handle));
+  if (!known.layout_known) return CUDA_ERROR_NOT_SUPPORTED;
+  if (index >= known.sizes.size()) return CUDA_ERROR_INVALID_VALUE;
+  *offset = known.offsets[index];
+  *size = known.sizes[index];
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+const replay::Driver& RecordingDriver::start() {
+  static replay::Driver driver;
+  executed.clear();
+  calls.clear();
+  RecordingDriver::fails.clear();
+  functions.clear();
+  context = reinterpret_cast<CUcontext>(std::uintptr_t{0xc0});
+  driver = {};
+  fill_streams(driver);
+  fill_capture(driver);
+  fill_graphs(driver);
+  driver.cuLaunchKernel = launch;
+  driver.cuLaunchKernelEx = launch_ex;
+  driver.cuMemsetD32Async = set_words;
+  driver.cuFuncGetParamInfo = layout;
+  driver.cuFuncGetName = [](const char** name, CUfunction) {
+    *name = "kernel";
+    return CUDA_SUCCESS;
+  };
+  driver.cuFuncGetModule = [](CUmodule* module, CUfunction handle) {  // handles of one hundred belong to one module
+    *module = reinterpret_cast<CUmodule>(reinterpret_cast<std::uintptr_t>(handle) / 100);
+    return CUDA_SUCCESS;
+  };
+  return driver;
+}
+
+void RecordingDriver::add_function(std::uint64_t handle, std::vector<unsigned> sizes, bool layout_known) {
+  Function& function = functions[handle];
+  unsigned at = 0;
+  for (const unsigned size : sizes) {
+    const unsigned alignment = size >= 8 ? 8 : size;
+    at = (at + alignment - 1) / alignment * alignment;
+    function.offsets.push_back(at);
+    at += size;
+  }
+  function.sizes = std::move(sizes);
+  function.layout_known = layout_known;
+}
+
+}  // namespace refrain::tests

@@ -1,0 +1,43 @@
+// A driver made of a few functions that note what is asked of them: enough for the engine's own tests, without streams
+// that run and without memory. What executes is a list of launches, in the order in which the driver got them.
+//
+// Threads: one at a time; it is one object for the process, because driver functions carry no state of their own.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "replay/driver.h"
+
+namespace refrain::tests {
+
+/// One operation as the device would run it.
+struct Executed {
+  std::uint64_t function = 0;           ///< 0 for memsets and copies
+  std::vector<std::uint8_t> bytes;      ///< parameter bytes, padding left out
+  unsigned grid = 0, block = 0, shared = 0;
+  CUstream stream = nullptr;
+  bool by_graph = false;
+  bool operator==(const Executed& other) const {
+    return function == other.function && bytes == other.bytes && grid == other.grid && block == other.block &&
+           shared == other.shared && stream == other.stream;
+  }
+};
+
+class RecordingDriver {
+ public:
+  /// Forgets everything and starts over; returns the table.
+  static const replay::Driver& start();
+
+  static std::vector<Executed> executed;
+  static std::map<std::string, int> calls;      ///< how often each function was called
+  static std::map<std::string, CUresult> fails; ///< functions that fail with this error
+  static CUcontext context;
+
+  /// Sizes of the parameters of the function with this handle; offsets follow natural alignment.
+  static void add_function(std::uint64_t handle, std::vector<unsigned> sizes, bool layout_known = true);
+};
+
+}  // namespace refrain::tests
