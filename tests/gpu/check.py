@@ -30,7 +30,8 @@ class Checks:
         self.options = options
         self.end = time.monotonic() + options.limit
         self.results = []
-        options.out.mkdir(parents=True, exist_ok=True)
+        self.details = options.out / "details"
+        self.details.mkdir(parents=True, exist_ok=True)
 
     def environment(self, log=None):
         """Without anything of Refrain's; with `log`, what `refrain run` needs to log to that folder."""
@@ -42,7 +43,7 @@ class Checks:
         return variables
 
     def run(self, name, command, limit=240, log=None):
-        """Runs a command, keeps its output in the results' folder; (exit code, output)."""
+        """Runs a command, keeps its output among the details; (exit code, output)."""
         limit = min(limit, self.end - time.monotonic())
         if limit < 5:
             return 124, "no time left"
@@ -54,7 +55,7 @@ class Checks:
             code, output = 124, (late.stdout or b"").decode(errors="replace") + f"\nstill running after {limit:.0f} s\n"
         except OSError as error:
             code, output = 127, str(error)
-        (self.options.out / f"{name}.txt").write_text(output, encoding="utf-8")
+        (self.details / f"{name}.txt").write_text(output, encoding="utf-8")
         return code, output
 
     def under_refrain(self, command):
@@ -125,7 +126,7 @@ def file_name(title):
 
 def job_runs(checks, name, arguments):
     """The PyTorch job bare and under Refrain: (bare, refrain, counters), each None where it failed."""
-    out, name = checks.options.out, file_name(name)
+    out, name = checks.details, file_name(name)
     files = {part: out / f"{name}-{part}.json" for part in ("bare", "refrain", "counters")}
     for file in files.values():
         file.unlink(missing_ok=True)
@@ -148,7 +149,7 @@ def check_job(checks, name, arguments, least):
     """Exactness of a job; its share of replay where `least` is given. Returns the counters."""
     bare, refrain, counters = job_runs(checks, name, arguments)
     if bare is None or refrain is None:
-        checks.add(name, False, f"{'bare run' if bare is None else 'run under Refrain'} failed, see {file_name(name)}-*.txt")
+        checks.add(name, False, f"{'bare run' if bare is None else 'run under Refrain'} failed, see details/{file_name(name)}-*.txt")
         return None
     for key in ("losses", "gradients", "weights"):
         steps = len(bare["losses"])
@@ -169,13 +170,13 @@ def check_job(checks, name, arguments, least):
 
 def check_launches(checks, arguments, counters):
     first, last = COUNTED
-    file = checks.options.out / "launches.json"
+    file = checks.details / "launches.json"
     file.unlink(missing_ok=True)
     checks.run("launches", [checks.options.python, HERE / "count_launches.py", *arguments, "--from-step", first, "--to-step",
                             last, "--out", file])
     counted = read(file)
     if counted is None or counters is None:
-        checks.add("launches seen = the profiler's count", False, "one of the two counts failed, see launches.txt")
+        checks.add("launches seen = the profiler's count", False, "one of the two counts failed, see details/launches.txt")
         return
     seen = counters[last]["launches_seen"] - counters[first - 1]["launches_seen"]
     checks.add("launches seen = the profiler's count", seen == counted["kernels"] and seen > 0,
@@ -183,10 +184,10 @@ def check_launches(checks, arguments, counters):
 
 
 def report_times(checks, arguments):
-    file = checks.options.out / "step-times.json"
+    file = checks.details / "step-times.json"
     file.unlink(missing_ok=True)
     command = [checks.options.python, HERE / "step_times.py", *arguments, "--out", file]
-    code, output = checks.run("step-times", checks.under_refrain(command), log=checks.options.out / "step-times-log")
+    code, output = checks.run("step-times", checks.under_refrain(command), log=checks.details / "step-times-log")
     times = read(file) if code == 0 else None
     checks.add("step time, interleaved blocks", None if times else False,
                f"eager {times['eager_ms']:.3f} ms, replay {times['replay_ms']:.3f} ms, ratio {times['ratio']:.4f}"
@@ -198,7 +199,7 @@ def report_costs(checks):
         return
     code, output = checks.run("bench", [sys.executable, ROOT / "scripts" / "bench", "--build", checks.options.build, "--real",
                                         "--rounds", "100"], 60)
-    checks.add("host cost of a call", None if code == 0 else False, "see bench.txt" if code == 0 else last_line(output))
+    checks.add("host cost of a call", None if code == 0 else False, "see details/bench.txt" if code == 0 else last_line(output))
 
 
 def device():
@@ -231,7 +232,7 @@ def write_report(checks, machine):
         word = {None: "", True: "pass", False: "FAIL"}[result["passed"]]
         detail = result["detail"].replace("|", "\\|")
         lines.append(f"| {result['title']} | {word} | {detail} |")
-    bench = out / "bench.txt"
+    bench = checks.details / "bench.txt"
     if bench.exists():
         lines += ["", "```", bench.read_text(encoding="utf-8").rstrip(), "```"]
     (out / "gpu-check.md").write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -209,7 +209,7 @@ std::byte* accessible(const Context& context, uint64_t address, uint64_t size) {
     const auto allocation = device_view().find(position);
     if (allocation == nullptr) return nullptr;
     if (allocation->kind == MemoryKind::mapped) {
-      if (allocation->access[context.device] == CU_MEM_ACCESS_FLAGS_PROT_NONE) return nullptr;
+      if (allocation->access[static_cast<size_t>(context.device)].load() == CU_MEM_ACCESS_FLAGS_PROT_NONE) return nullptr;
     } else if (allocation->base + allocation->size < end) {
       return nullptr;
     } else if (allocation->kind == MemoryKind::device || allocation->kind == MemoryKind::pool) {

@@ -12,6 +12,8 @@
 // Fails:   nullptr or nullopt.
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -40,7 +42,7 @@ struct Allocation {
   unsigned ordinal = 0;                   ///< from 1, in the order of allocation
   std::shared_ptr<Pool> pool;             ///< of pool memory
   uint64_t physical = 0;                  ///< of mapped memory: its CUmemGenericAllocationHandle
-  CUmemAccess_flags access[max_devices]{};  ///< of mapped memory
+  std::array<std::atomic<CUmemAccess_flags>, max_devices> access{};  ///< of mapped memory
   bool contains(uint64_t address) const { return address >= base && address - base < size; }
   bool on_host() const { return kind == MemoryKind::pinned || kind == MemoryKind::registered; }
 };
