@@ -79,6 +79,10 @@ class Engine {
   void stream_ends(CUstream stream) noexcept;
   void memory_ends() noexcept;                           ///< memory is freed, unmapped or unregistered
   void state_changes(EntryPoint cause) noexcept;         ///< function, context or stream state that launches read
+  /// The program sets `which` of a function or kernel to `value`: before the call. Frameworks set the same value before
+  /// every launch, and a value that is there already changes nothing.
+  void function_state_changes(const void* function, int which, int value, EntryPoint cause) noexcept;
+  void function_state_changed(const void* function, int which, int value) noexcept;  ///< after the call succeeded
   // ---- the program's own capture
   void capture_begins(CUstream stream) noexcept;         ///< before the call
   void capture_began(CUstream stream, CUresult result) noexcept;

@@ -65,6 +65,7 @@ struct Engine::Impl {
   capture::LogWriter* const log;
   const policy::Selector selector;
   FunctionTable functions;
+  FunctionStates function_states;
   LaneTable lanes;
   Builder builder;
   Timer timer;

@@ -88,4 +88,21 @@ void FunctionTable::forget_all() noexcept {
   functions_.clear();
 }
 
+bool FunctionStates::has(const void* function, int which, int value) noexcept {
+  const std::lock_guard guard(lock_);
+  const auto found = values_.find({function, which});
+  return found != values_.end() && found->second == value;
+}
+
+void FunctionStates::set(const void* function, int which, int value) noexcept try {
+  const std::lock_guard guard(lock_);
+  values_[{function, which}] = value;
+} catch (const std::bad_alloc&) {  // the next setting counts as a change: right, and slower
+}
+
+void FunctionStates::clear() noexcept {
+  const std::lock_guard guard(lock_);
+  values_.clear();
+}
+
 }  // namespace refrain::replay

@@ -40,4 +40,28 @@ class FunctionTable {
   std::unordered_map<CUfunction, FunctionPointer> functions_;
 };
 
+/// The values that the program set for functions and kernels: setting one again changes nothing.
+///
+/// Threads: any; one lock.
+class FunctionStates {
+ public:
+  bool has(const void* function, int which, int value) noexcept;
+  void set(const void* function, int which, int value) noexcept;
+  void clear() noexcept;
+
+ private:
+  struct Key {
+    const void* function;
+    int which;
+    bool operator==(const Key&) const = default;
+  };
+  struct KeyHash {
+    std::size_t operator()(const Key& key) const noexcept {
+      return std::hash<const void*>{}(key.function) * 31 + static_cast<std::size_t>(key.which);
+    }
+  };
+  Lock lock_;
+  std::unordered_map<Key, int, KeyHash> values_;
+};
+
 }  // namespace refrain::replay

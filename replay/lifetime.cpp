@@ -18,11 +18,13 @@ void drop_variants(Engine::Impl& impl, Affected affected) noexcept {
 }
 
 // Graphs are given up and built again at the next safe point; what was recorded stays.
-void rebuild_all(Engine::Impl& impl) noexcept {
+template <typename Affected>
+void rebuild(Engine::Impl& impl, Affected affected) noexcept {
   for (const std::unique_ptr<Region>& region : impl.regions) {
     if (region == nullptr) continue;
     const std::lock_guard guard(region->lock);
     for (const std::unique_ptr<Variant>& variant : region->variants) {
+      if (!affected(*variant)) continue;
       if (variant->busy) {
         variant->dropped = true;  // its pass is using it: record it again
         continue;
@@ -62,6 +64,7 @@ void Engine::code_unloads(std::uint64_t owner) noexcept {
     });
   });
   impl_->functions.forget(owner, !owns_by_itself);
+  impl_->function_states.clear();
 }
 
 void Engine::context_ends(CUcontext context) noexcept {
@@ -89,6 +92,7 @@ void Engine::context_ends(CUcontext context) noexcept {
   impl_->builder.forget_context(context);
   impl_->lanes.forget_context(context);
   impl_->functions.forget_all();
+  impl_->function_states.clear();
 }
 
 void Engine::stream_ends(CUstream stream) noexcept {
@@ -121,7 +125,32 @@ void Engine::memory_ends() noexcept {
 void Engine::state_changes(EntryPoint cause) noexcept {
   order_all(cause);
   impl_->epoch.fetch_add(1, std::memory_order_acq_rel);
-  rebuild_all(*impl_);
+  rebuild(*impl_, [](const Variant&) { return true; });
+}
+
+void Engine::function_state_changes(const void* function, int which, int value, EntryPoint cause) noexcept {
+  if (impl_->function_states.has(function, which, value)) return;
+  order_all(cause);
+  // The same code may have been launched by another handle: function and kernel of one name count as one.
+  const char* name = nullptr;
+  const auto handle = reinterpret_cast<std::uint64_t>(function);
+  if (impl_->driver.cuFuncGetName(&name, reinterpret_cast<CUfunction>(handle)) != CUDA_SUCCESS &&
+      impl_->driver.cuKernelGetName(&name, reinterpret_cast<CUkernel>(handle)) != CUDA_SUCCESS) {
+    name = nullptr;
+  }
+  bool any = false;
+  rebuild(*impl_, [&](const Variant& variant) {
+    const bool uses = std::any_of(variant.sequence.functions.begin(), variant.sequence.functions.end(), [&](const FunctionPointer& f) {
+      return f->handle == handle || name == nullptr || f->name == name;
+    });
+    any |= uses;
+    return uses;
+  });
+  if (any) impl_->epoch.fetch_add(1, std::memory_order_acq_rel);
+}
+
+void Engine::function_state_changed(const void* function, int which, int value) noexcept {
+  impl_->function_states.set(function, which, value);
 }
 
 // ---- the program's own capture

@@ -17,8 +17,9 @@ std::int64_t now_ns() noexcept {
   return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
-bool Timer::start() noexcept {
-  if (started_.exchange(true)) return true;
+bool Timer::start_thread() noexcept {
+  State none = State::none;
+  if (!state_.compare_exchange_strong(none, State::starting)) return none == State::runs;
   // The host's signal handlers must never run on a thread that it does not know.
   sigset_t all, before;
   sigfillset(&all);
@@ -31,6 +32,7 @@ bool Timer::start() noexcept {
   if (result == 0) pthread_setname_np(thread, "refrain-hold");
   pthread_attr_destroy(&attributes);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  state_.store(result == 0 ? State::runs : State::failed, std::memory_order_release);
   return result == 0;
 }
 

@@ -22,14 +22,19 @@ class Timer {
   Timer(Expire expire, void* argument, std::int64_t max_hold_ns) noexcept
       : expire_(expire), argument_(argument), max_hold_ns_(max_hold_ns) {}
 
-  /// Starts the thread. False when the system has none to give: then nothing may be held.
-  bool start() noexcept;
+  /// Starts the thread, at the first call. False when the system has none to give: then nothing may be held.
+  bool start() noexcept {
+    const State state = state_.load(std::memory_order_acquire);
+    return state == State::runs || (state == State::none && start_thread());
+  }
   /// A lane began to hold; its count is already visible.
   void hold_begins() noexcept {
     if (sleeps_.load(std::memory_order_seq_cst) != 0) wake();
   }
 
  private:
+  enum class State : std::uint8_t { none, starting, runs, failed };
+  bool start_thread() noexcept;
   static void* run(void* self) noexcept;
   void loop() noexcept;
   void wake() noexcept;
@@ -37,7 +42,7 @@ class Timer {
   const Expire expire_;
   void* const argument_;
   const std::int64_t max_hold_ns_;
-  std::atomic<bool> started_{false};
+  std::atomic<State> state_{State::none};
   std::atomic<std::uint32_t> sleeps_{0};
 };
 

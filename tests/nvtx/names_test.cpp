@@ -75,15 +75,6 @@ TEST_F(Nvtx, N3_names_may_contain_separators) {
   EXPECT_EQ(story(), "");
 }
 
-TEST_F(Nvtx, N3_paths_know_ranges_that_were_open_before_the_events) {
-  recorder().set(nullptr, 0);  // forget an earlier withdrawal: a process begins with neither
-  watch({{.range = "nothing", .path = "no/nothing"}});
-  emitter().RangePushA("train");
-  watch({{.range = "step", .path = "train/step"}});
-  emitter().RangePushA("step");
-  EXPECT_EQ(story(), "+0");
-}
-
 TEST_F(Nvtx, N3_attributes_honour_version_and_size) {
   watch({{.range = "step"}, {.range = ""}});
   nvtxEventAttributes_t event = attributes("step");

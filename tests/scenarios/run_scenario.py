@@ -122,7 +122,8 @@ def trace_difference(bare, run):
 def check_run(tap, options, title, bare, run):
     """The checks that every run has; the capture log, or None."""
     tap.check(f"{title}: same output", first_difference(bare.output, run.output))
-    tap.check(f"{title}: same exit code", None if bare.code == run.code else f"{bare.code} bare, {run.code}: {run.errors[-500:]}")
+    codes = None if bare.code == run.code else f"{bare.code} bare, {run.code} under Refrain: {run.errors[-500:]}"
+    tap.check(f"{title}: same exit code", codes)
     extra = [line for line in run.foreign_errors() if line not in bare.foreign_errors()]
     tap.check(f"{title}: nothing else printed", "\n".join(extra))
     if not options.real:
@@ -141,7 +142,8 @@ def check_strict(tap, title, log, run):
     """J4: strict mode says aloud that calls fell back, and only then."""
     said = "refrain: strict:" in run.errors
     fell_back = bool(log.fallbacks())
-    tap.check(f"{title}: J4 strict mode reports fallbacks", None if said == fell_back else f"said {said}, fallbacks {log.fallbacks()}")
+    fault = None if said == fell_back else f"said {said}, fallbacks {log.fallbacks()}"
+    tap.check(f"{title}: J4 strict mode reports fallbacks", fault)
 
 
 def policy_for(options, name, folder):

@@ -1,0 +1,19 @@
+#include "constructor_client.h"
+
+#include <nvtx3/nvToolsExt.h>
+#include <sched.h>
+
+/// The program's. Found by the loader, as the object exists only after its constructor ran.
+extern "C" refrain::tests::ConstructorGate* constructor_gate();
+
+namespace {
+
+[[gnu::constructor]] void use_nvtx() {
+  refrain::tests::ConstructorGate& gate = *constructor_gate();
+  gate.inside = true;
+  while (!gate.proceed) sched_yield();
+  gate.level = nvtxRangePushA("constructed");
+  nvtxRangePop();
+}
+
+}  // namespace

@@ -1,0 +1,14 @@
+// A shared object whose constructor uses NVTX, and so under the dynamic loader's lock.
+#pragma once
+
+#include <atomic>
+
+namespace refrain::tests {
+
+struct ConstructorGate {
+  std::atomic<bool> inside{false};   ///< the constructor runs
+  std::atomic<bool> proceed{false};  ///< the constructor may use NVTX
+  int level = -3;                    ///< what its push returned
+};
+
+}  // namespace refrain::tests
