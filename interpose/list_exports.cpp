@@ -1,5 +1,5 @@
 // Prints, when the library is built, what it exports: `map` a version script, `assembly` the driver's names, each a jump
-// through the table of hooks. One list and one classification decide about both.
+// through the table of hooks. One list and one classification decide about both. `names` is the whole list, for tests.
 #include <cstdio>
 #include <cstring>
 
@@ -42,8 +42,10 @@ int main(int count, char** arguments) {
     print_map();
   } else if (count == 2 && std::strcmp(arguments[1], "assembly") == 0) {
     print_assembly();
+  } else if (count == 2 && std::strcmp(arguments[1], "names") == 0) {
+    for (const char* name : entry_point_names) std::puts(name);
   } else {
-    std::fputs("usage: list_exports map|assembly\n", stderr);
+    std::fputs("usage: list_exports map|assembly|names\n", stderr);
     return 2;
   }
   return 0;

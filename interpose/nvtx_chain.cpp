@@ -30,7 +30,8 @@ void* open_chained_library() noexcept {
   void* known = chained_library.load(std::memory_order_acquire);
   if (known == nullptr) {
     const char* path = chained_path.load(std::memory_order_acquire);
-    if (path == nullptr) return nullptr;
+    if (path == nullptr) path = std::getenv(chained_injection_variable);
+    if (path == nullptr || *path == '\0') return nullptr;
     void* opened = dlopen(path, RTLD_LAZY);
     if (opened != nullptr && is_own_library(opened)) {
       dlclose(opened);
@@ -54,7 +55,7 @@ void set_chained_injection(const char* path) noexcept {
   if (path == nullptr || *path == '\0' || chained_path.load(std::memory_order_relaxed) != nullptr) return;
   char* copy = strdup(path);  // kept for the life of the process
   const char* expected = nullptr;
-  if (!chained_path.compare_exchange_strong(expected, copy, std::memory_order_acq_rel)) free(copy);
+  if (!chained_path.compare_exchange_strong(expected, copy, std::memory_order_acq_rel)) std::free(copy);
 }
 
 ToolAnswer attach_tool(const char* initialiser, void* argument) noexcept {

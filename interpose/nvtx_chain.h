@@ -61,9 +61,12 @@ class ClientKinds {
 
 extern ClientKinds<NextFunctions> next_functions;
 
-/// Names the tool that was configured before: the value that NVTX_INJECTION64_PATH had. Call it before the first NVTX
-/// call of the process; nullptr or "": none. Our own library is recognised and counts as none. Later calls change
-/// nothing.
+/// Where the tool's path is kept for programs that are started with NVTX_INJECTION64_PATH set to us already. It is read
+/// when nobody named the tool: the constructors of other libraries may use NVTX before ours runs.
+inline constexpr const char* chained_injection_variable = "REFRAIN_NVTX_CHAIN";
+
+/// Names the tool that was configured before us: the value that NVTX_INJECTION64_PATH had. nullptr or "": none known.
+/// Our own library is recognised and counts as none. Once a tool was looked for, later calls change nothing.
 void set_chained_injection(const char* path) noexcept;
 
 enum class ToolAnswer : unsigned char {

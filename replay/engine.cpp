@@ -168,8 +168,15 @@ void Engine::leave(OpenRegion* pass) noexcept {
   }
   Thread* thread = current_thread;
   if (thread == nullptr || pass->owner != thread) {
-    // Ended by another thread: it may only say so, and issue what is held now.
-    pass->closing.store(true, std::memory_order_release);
+    {
+      const std::lock_guard guard(impl_->threads_lock);
+      if (pass->owner == nullptr) {  // its thread has ended, and finished it then
+        delete pass;
+        return;
+      }
+      // Ended by another thread: it may only say so, and issue what is held now.
+      pass->closing.store(true, std::memory_order_release);
+    }
     impl_->lanes.for_each_holding([&](Lane& lane) {
       const std::lock_guard guard(lane.lock);
       if (lane.holder != pass) return;
@@ -189,12 +196,15 @@ void Engine::leave(OpenRegion* pass) noexcept {
 void Engine::thread_ends() noexcept {
   Thread* thread = std::exchange(current_thread, nullptr);
   if (thread == nullptr || impl_ == nullptr) return;
+  for (OpenRegion* pass = thread->top; pass != nullptr; pass = pass->outer) impl_->finish(*pass);
+  const std::lock_guard guard(impl_->threads_lock);
   for (OpenRegion* pass = thread->top; pass != nullptr;) {
-    impl_->finish(*pass);
-    delete std::exchange(pass, pass->outer);
+    OpenRegion* next = pass->outer;
+    pass->owner = nullptr;  // leave() comes from another thread, and frees it
+    if (pass->closing.load(std::memory_order_acquire)) delete pass;
+    pass = next;
   }
   for (OpenRegion* pass = thread->spare; pass != nullptr;) delete std::exchange(pass, pass->outer);
-  const std::lock_guard guard(impl_->threads_lock);
   impl_->ended_launches_seen += thread->launches_seen.load(std::memory_order_relaxed);
   impl_->ended_outside_calls += thread->outside_calls.load(std::memory_order_relaxed);
   std::erase(impl_->threads, thread);

@@ -36,11 +36,11 @@ def main():
     parser.add_argument("--warm-up", type=int, default=20)
     options = parser.parse_args()
     control = Control()
-    if not control.loaded():
-        print("step_times: Refrain is not at work in this process; use: refrain run -- python3 step_times.py", file=sys.stderr)
-        return 2
     job = moe_job.Job(options)
     measure(job, options.warm_up, options.device)
+    if not control.loaded():  # only after CUDA began: until then Refrain does nothing
+        print("step_times: Refrain is not at work in this process; use: refrain run -- python3 step_times.py", file=sys.stderr)
+        return 2
     before = control.statistics()
     eager, replay = [], []
     for block in range(options.blocks):

@@ -52,7 +52,9 @@ TEST(EntryPoints, groups_without_hooks_are_those_that_no_held_call_can_change) {
   for (unsigned i = 0; i < entry_point_count; ++i) {
     const EntryPoint entry = entry_at(i);
     const std::string name = name_of(entry);
-    if (group_of(entry) == Group::query || group_of(entry) == Group::current_context) EXPECT_FALSE(is_hooked(entry)) << name;
+    if (group_of(entry) == Group::query || group_of(entry) == Group::current_context) {
+      EXPECT_FALSE(is_hooked(entry)) << name;
+    }
     if (group_of(entry) == Group::program_graph) {
       EXPECT_EQ(is_hooked(entry), name.starts_with("cuGraphInstantiateWithParams")) << name;
     }

@@ -82,12 +82,12 @@ TEST_F(Hooks, null_stream_of_a_per_thread_name_is_the_threads_own) {
   refrain_hooks.cuMemcpyDtoDAsync_v2_ptsz(8, 9, 10, nullptr);
   refrain_hooks.cuEventRecord_ptsz(nullptr, nullptr);
   refrain_hooks.cuEventRecord(nullptr, nullptr);
-  ASSERT_EQ(recording.calls.size(), 6u);
+  ASSERT_EQ(recording.calls.size(), 7u);
   EXPECT_NE(recording.calls[0].find("on 0x2 "), std::string::npos) << recording.calls[0];
   EXPECT_NE(recording.calls[1].find("on 0x1 "), std::string::npos) << recording.calls[1];
   EXPECT_EQ(recording.calls[2], "hold copy 0x8 0x9 10 on 0x2");
   EXPECT_EQ(recording.calls[3], "order_stream 0x2 cuEventRecord_ptsz");
-  EXPECT_EQ(recording.calls[5], "real");
+  EXPECT_EQ(recording.calls[5], "order_stream 0x0 cuEventRecord");
 }
 
 TEST_F(Hooks, extended_and_cooperative_launches_are_described) {

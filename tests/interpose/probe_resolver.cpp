@@ -1,6 +1,7 @@
 // cuGetProcAddress, as the CUDA runtime uses it.
 #include <cstdio>
 #include <cstring>
+#include <initializer_list>
 
 #include "tests/interpose/probe.h"
 

@@ -191,10 +191,6 @@ int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get) {
     slots.core(NVTX_CBID_CORE_RangePop, pop);
     return 1;
   }
-  if (chosen == Mode::start_only) {
-    slots.core(NVTX_CBID_CORE_RangeStartA, start_a);
-    return 1;
-  }
   if (chosen == Mode::end_only) {
     slots.core(NVTX_CBID_CORE_RangeEnd, end);
     return 1;

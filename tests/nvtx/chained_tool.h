@@ -8,7 +8,6 @@ struct ChainedTool {
     usual,       ///< fills all slots but RangePushW, NameOsThreadW and RangeStartW
     other,       ///< the same, with other functions for push and pop
     push_only,   ///< fills RangePushA and RangePop
-    start_only,  ///< fills RangeStartA and nothing that ends
     end_only,    ///< fills RangeEnd
     declines,    ///< fills all, then returns 0
     comes_back,  ///< as usual, but first looks for an injection in the variable and calls it

@@ -3,9 +3,6 @@
 #include <nvtx3/nvToolsExt.h>
 #include <sched.h>
 
-/// The program's. Found by the loader, as the object exists only after its constructor ran.
-extern "C" refrain::tests::ConstructorGate* constructor_gate();
-
 namespace {
 
 [[gnu::constructor]] void use_nvtx() {

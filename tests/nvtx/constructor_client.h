@@ -12,3 +12,6 @@ struct ConstructorGate {
 };
 
 }  // namespace refrain::tests
+
+/// The program's. The object finds it by the loader, as nobody can hand it over before its constructor runs.
+extern "C" [[gnu::visibility("default")]] refrain::tests::ConstructorGate* constructor_gate();

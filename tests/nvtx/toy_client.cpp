@@ -20,13 +20,13 @@ int module_table(NvtxCallbackModule module, NvtxFunctionTable* table, unsigned* 
   if (module == NVTX_CB_MODULE_CORE) {
     for (unsigned i = 1; i < NVTX_CBID_CORE_SIZE; ++i) core[i] = &current->core[i];
     *table = core;
-    *size = current->core_size;
+    if (size != nullptr) *size = current->core_size;
     return 1;
   }
   if (module == NVTX_CB_MODULE_CORE2 && current->core2_size != 0) {
     for (unsigned i = 1; i < NVTX_CBID_CORE2_SIZE; ++i) core2[i] = &current->core2[i];
     *table = core2;
-    *size = current->core2_size;
+    if (size != nullptr) *size = current->core2_size;
     return 1;
   }
   return 0;

@@ -199,6 +199,95 @@ TEST_F(Engine, a_held_call_is_issued_in_bounded_time_without_any_further_call) {
   EXPECT_TRUE(compared());
 }
 
+TEST_F(Engine, a_region_ended_by_another_thread_after_its_own_has_ended) {
+  start();
+  pass();
+  program->synchronize();
+  replay::OpenRegion* region = nullptr;
+  std::thread owner([&] {
+    region = program->engine->enter(0);
+    program->launch(first, {1, 10});
+    program->engine->thread_ends();
+  });
+  owner.join();
+  EXPECT_TRUE(compared()) << "the end of the thread issues what it held";
+  program->engine->leave(region);
+  pass();
+  EXPECT_TRUE(compared());
+}
+
+TEST_F(Engine, a_region_ended_by_another_thread_while_its_own_goes_on) {
+  start();
+  pass();
+  program->synchronize();
+  replay::OpenRegion* region = program->engine->enter(0);
+  program->launch(first, {1, 10});
+  std::thread([&] { program->engine->leave(region); }).join();
+  EXPECT_TRUE(compared());
+  program->launch(second, {20, 2});
+  EXPECT_TRUE(compared()) << "outside of the region now";
+  pass();
+  EXPECT_TRUE(compared());
+}
+
+TEST_F(Engine, a_process_wide_region_takes_the_calls_of_every_thread) {
+  policy::Settings settings = Program::region_settings();
+  settings.regions.front().scope = policy::Scope::process;
+  start(settings);
+  auto threaded = [&] {
+    program->in_region([&] {
+      program->launch(first, {1, 10});
+      std::thread([&] { program->launch(second, {20, 2}); }).join();
+      program->launch(third, {30, 31});
+    });
+  };
+  threaded();
+  program->synchronize();
+  for (int round = 0; round < 4; ++round) threaded();
+  EXPECT_TRUE(compared());
+  EXPECT_EQ(program->counters().replayed, 12u);
+}
+
+TEST_F(Engine, work_of_another_thread_is_not_part_of_a_thread_s_region) {
+  start();
+  auto threaded = [&] {
+    program->in_region([&] {
+      program->launch(first, {1, 10});
+      program->launch(second, {20, 2});
+      std::thread([&] { program->launch(branch, {5, 6}); }).join();
+      program->launch(third, {30, 31});
+    });
+  };
+  threaded();
+  program->synchronize();
+  threaded();
+  EXPECT_TRUE(compared());
+  EXPECT_EQ(program->counters().calls, 6u);
+}
+
+TEST_F(Engine, a_function_attribute_set_again_changes_nothing_and_another_value_builds_again) {
+  start();
+  pass();
+  program->synchronize();
+  const void* function = reinterpret_cast<const void*>(first);
+  auto set = [&](int value) {
+    program->engine->function_state_changes(function, 8, value, replay::EntryPoint::cuFuncSetAttribute);
+    program->engine->function_state_changed(function, 8, value);
+  };
+  set(1);
+  program->synchronize();
+  EXPECT_EQ(RecordingDriver::calls["cuGraphInstantiateWithFlags"], 2);
+  set(1);
+  pass();
+  program->synchronize();
+  EXPECT_EQ(RecordingDriver::calls["cuGraphInstantiateWithFlags"], 2);
+  set(2);
+  program->synchronize();
+  pass();
+  EXPECT_EQ(RecordingDriver::calls["cuGraphInstantiateWithFlags"], 3);
+  EXPECT_TRUE(compared());
+}
+
 TEST_F(Engine, unloaded_code_drops_the_graphs_that_use_it) {
   start();
   pass();

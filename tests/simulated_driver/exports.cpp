@@ -82,7 +82,7 @@ struct Entry<index, CUresult(Arguments...)> {
 
 // The address that each exported jump goes to.
 #define ENTRY(name, group)                                                                                      \
-  extern "C" __attribute__((visibility("hidden"), used)) decltype(&::name) const sim_entry_##name;              \
+  extern "C" __attribute__((visibility("hidden"))) decltype(&::name) const sim_entry_##name;                     \
   decltype(&::name) const sim_entry_##name =                                                                    \
       &refrain::tests::simulated::Entry<static_cast<unsigned>(refrain::replay::EntryPoint::name), decltype(::name)>::call;
 #include "replay/driver_entry_points.inc"

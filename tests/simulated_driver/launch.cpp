@@ -5,6 +5,7 @@
 
 #include "tests/simulated_driver/context.h"
 #include "tests/simulated_driver/device.h"
+#include "tests/simulated_driver/registry.h"
 
 namespace refrain::tests::simulated {
 namespace {

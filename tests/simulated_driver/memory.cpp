@@ -12,8 +12,23 @@
 #define MAP_FIXED_NOREPLACE 0x100000
 #endif
 
+#if defined(__SANITIZE_THREAD__)
+#define ANY_ADDRESS 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define ANY_ADDRESS 1
+#endif
+#endif
+
 namespace refrain::tests::simulated {
 namespace {
+
+// Below everything that the loader places, on every run. The thread sanitizer allows no address there.
+#ifdef ANY_ADDRESS
+constexpr uint64_t device_base = 0, host_base = 0;
+#else
+constexpr uint64_t device_base = 0x600000000000, host_base = 0x610000000000;
+#endif
 
 constexpr uint64_t round_up(uint64_t value, uint64_t step) { return (value + step - 1) / step * step; }
 
@@ -77,12 +92,12 @@ void Region::give_back(uint64_t base, uint64_t size) {
 }
 
 Region& device_region() {
-  static Region* const region = new Region(0x7e9000000000, uint64_t{512} << 30, true);
+  static Region* const region = new Region(device_base, uint64_t{512} << 30, true);
   return *region;
 }
 
 Region& host_region() {
-  static Region* const region = new Region(0x7f1000000000, uint64_t{64} << 30, false);
+  static Region* const region = new Region(host_base, uint64_t{64} << 30, false);
   return *region;
 }
 

@@ -21,6 +21,12 @@ uint64_t Queue::push(Item item) {
   return number;
 }
 
+void Queue::wait_for_room() {
+  constexpr uint64_t longest = 1024;
+  const uint64_t number = last();
+  if (number >= longest) wait(number - longest + 1);
+}
+
 void Queue::wait(uint64_t number) {
   if (reached(number)) return;
   std::unique_lock lock(mutex_);

@@ -39,6 +39,9 @@ class Queue : public std::enable_shared_from_this<Queue> {
   /// Appends; the item's number. Items of one queue execute in the order of their numbers.
   uint64_t push(Item item);
 
+  /// Waits while the queue is as long as the driver lets it become.
+  void wait_for_room();
+
   uint64_t last() const { return pushed_.load(std::memory_order_acquire); }
   bool reached(uint64_t number) const { return executed_.load(std::memory_order_acquire) >= number; }
   bool idle() const { return reached(last()); }

@@ -87,6 +87,7 @@ CUresult find_stream(CUstream handle, std::shared_ptr<Stream>* stream) {
 
 CUresult submit(Stream& stream, Work work, Point* place, std::vector<Point> after) {
   Context& context = *stream.context;
+  stream.queue->wait_for_room();
   const std::lock_guard lock(context.submission);
   if (context.destroyed.load()) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
   add_ordering(context, stream, &after);

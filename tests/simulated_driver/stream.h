@@ -40,6 +40,11 @@ struct Stream : std::enable_shared_from_this<Stream> {
   std::atomic<bool> capturing{false};
   std::shared_ptr<Capture> capture;
   std::vector<Dependency> capture_dependencies;
+  /// Arrays that the last answer about the capture points to.
+  struct {
+    std::vector<CUgraphNode> nodes;
+    std::vector<CUgraphEdgeData> edges;
+  } capture_answer;
 };
 
 HandleTable<CUstream, Stream>& streams();
