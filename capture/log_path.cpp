@@ -81,7 +81,7 @@ std::string log_file_name(std::string_view path, PathKind kind, const LogIdentit
 }
 
 std::string next_file_name(std::string_view name, int attempt) {
-  return before_extension(name, "-" + std::to_string(attempt + 1));
+  return before_extension(name, std::string(1, '-').append(std::to_string(attempt + 1)));
 }
 
 }  // namespace refrain::capture

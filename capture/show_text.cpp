@@ -33,8 +33,11 @@ std::string section(const char* title, const TextTable& table) {
 
 std::string or_dash(const std::string& text) { return text.empty() ? "-" : text; }
 
-std::string fact(const char* name, const std::string& value) {
-  return fmt::format("{:<9}{}\n", name, printable(or_dash(value)));
+/// A name in a column of its own, and what there is to say.
+std::string fact(std::string name, const std::string& value) {
+  constexpr std::size_t name_width = 9;
+  name.resize(std::max(name.size() + 1, name_width), ' ');
+  return name + printable(or_dash(value)) + '\n';
 }
 
 std::vector<std::string> region_row(const RegionCounters& counters, const std::string& name) {
@@ -168,7 +171,7 @@ std::string state_text(const LogSummary& summary) {
     text += fmt::format("state    {} records that this version does not know were left out\n", summary.unknown_records);
   }
   for (const MessageRecord& message : summary.messages) {
-    text += fact(message.level.substr(0, 8).c_str(), message.text);
+    text += fact(printable(message.level.substr(0, 8)), message.text);
   }
   return text;
 }
@@ -227,11 +230,13 @@ std::string operations_text(const SequenceRecord& sequence) {
     add_break(index);
     const OperationRecord& operation = sequence.operations[index];
     const bool kernel = operation.kind == OperationKind::kernel;
+    std::string attributes;
+    for (const std::uint32_t id : operation.attributes)
+      attributes.append(attributes.empty() ? "" : " ").append(number(id));
     table.add({number(index), to_string(operation.kind), number(operation.role),
                kernel ? dimensions(operation.grid) : "", kernel ? dimensions(operation.block) : "",
                kernel ? number(operation.shared) : "", kernel ? number(operation.parameter_sizes.size()) : "",
-               fmt::format("{}", fmt::join(operation.attributes, " ")),
-               kernel ? or_dash(short_name(demangle(operation.name), operation_width)) : ""});
+               attributes, kernel ? or_dash(short_name(demangle(operation.name), operation_width)) : ""});
   }
   while (!breaks.empty()) add_break(breaks.begin()->first);
   return text + table.text();

@@ -23,8 +23,14 @@ struct CallerSearch {
 bool is_exempt_object(const char* path) noexcept {
   const char* slash = std::strrchr(path, '/');
   const std::string_view name = slash != nullptr ? slash + 1 : path;
-  constexpr std::string_view tools[] = {"libcuda.so",      "libcupti.so",     "libnvperf_",   "libToolsInjection",
-                                        "libcudadebugger", "libsanitizer-", "libInterceptorInjection", "libNsight"};
+  constexpr std::string_view tools[] = {"libcuda.so",
+                                        "libcupti.so",
+                                        "libnvperf_",
+                                        "libToolsInjection",
+                                        "libcudadebugger",
+                                        "libsanitizer-",
+                                        "libInterceptorInjection",
+                                        "libNsight"};
   for (const std::string_view tool : tools) {
     if (name.starts_with(tool)) return true;
   }

@@ -30,7 +30,8 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
   return result;
 }
 
-[[noreturn]] void become(const std::vector<char*>& program, const std::vector<char*>& environment, const sigset_t& mask) {
+[[noreturn]] void become(const std::vector<char*>& program, const std::vector<char*>& environment,
+                         const sigset_t& mask) {
   sigprocmask(SIG_SETMASK, &mask, nullptr);
   execvpe(program[0], program.data(), environment.data());
   const int error = errno;
@@ -65,7 +66,8 @@ int run_child(const std::vector<std::string>& program, const std::vector<std::st
   }
   child = process;
   for (const int signal : passed_signals) {
-    struct sigaction now {}, before {};
+    struct sigaction now {
+    }, before{};
     now.sa_sigaction = pass_on;
     now.sa_flags = SA_SIGINFO | SA_RESTART;
     if (sigaction(signal, nullptr, &before) == 0 && before.sa_handler != SIG_IGN) sigaction(signal, &now, nullptr);

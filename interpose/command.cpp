@@ -19,7 +19,8 @@ std::vector<std::string> modes() {
 }
 
 void add_run(CLI::App& command, RunOptions& options) {
-  CLI::App* run = command.add_subcommand("run", "run a program, and replay its repeated kernel sequences as CUDA graphs");
+  CLI::App* run =
+      command.add_subcommand("run", "run a program, and replay its repeated kernel sequences as CUDA graphs");
   run->add_option("--policy", options.policy, "policy file, or built-in (default: $REFRAIN_POLICY, else built-in)")
       ->type_name("FILE");
   run->add_option("--mode", options.mode, "instead of the policy's mode")->check(CLI::IsMember(modes()));

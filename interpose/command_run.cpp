@@ -50,7 +50,8 @@ std::string absolute(const std::string& path) {
 
 void set_wishes(Variables& variables, const RunOptions& options) {
   if (options.policy) {
-    variables.set("REFRAIN_POLICY", *options.policy == policy::built_in_name ? *options.policy : absolute(*options.policy));
+    variables.set("REFRAIN_POLICY",
+                  *options.policy == policy::built_in_name ? *options.policy : absolute(*options.policy));
   }
   if (options.mode) variables.set("REFRAIN_MODE", *options.mode);
   if (options.log) variables.set("REFRAIN_LOG", absolute(*options.log));
@@ -67,11 +68,15 @@ void set_library(Variables& variables, const std::string& library) {
   variables.set("NVTX_INJECTION64_PATH", library);
 }
 
-/// The last words, and the exit code.
-int conclude(const RunReport& report, int code) {
+/// The last words, and the exit code. `active`: Refrain was to do something.
+int conclude(const RunReport& report, bool active, int code) {
   bool fell_back = false;
   std::string log;
-  for (const Summary& summary : report.read()) {
+  const std::vector<Summary> summaries = report.read();
+  if (summaries.empty() && active && !report.path().empty()) {
+    std::fputs("refrain: no process on this machine told at its end that it had used CUDA\n", stderr);
+  }
+  for (const Summary& summary : summaries) {
     fell_back |= summary.strict && summary.fallbacks != 0;
     if (log.empty()) log = summary.log;
   }
@@ -97,13 +102,15 @@ int run_program(const RunOptions& options) {
   }
   Variables variables;
   set_wishes(variables, options);
-  const policy::Environment environment = policy::read_environment([&](const char* name) { return variables.get(name); });
+  const policy::Environment environment =
+      policy::read_environment([&](const char* name) { return variables.get(name); });
   for (const std::string& error : environment.errors) std::fprintf(stderr, "refrain: %s\n", error.c_str());
   if (!environment.errors.empty()) return 2;
   set_library(variables, library);
   const RunReport report;
   if (!report.path().empty()) variables.set(report_variable, report.path());
-  return conclude(report, run_child(options.program, variables.all()));
+  const bool active = environment.settings.mode != policy::Mode::off;
+  return conclude(report, active, run_child(options.program, variables.all()));
 }
 
 }  // namespace refrain::interpose

@@ -46,8 +46,8 @@ inline bool describe(KernelCall& call, const CUlaunchConfig* config, CUfunction 
 }
 
 template <class Value>
-concept MemsetValue = std::same_as<Value, unsigned char> || std::same_as<Value, unsigned short> ||
-                      std::same_as<Value, unsigned int>;
+concept MemsetValue =
+    std::same_as<Value, unsigned char> || std::same_as<Value, unsigned short> || std::same_as<Value, unsigned int>;
 
 template <MemsetValue Value>
 bool describe(MemsetCall& call, CUdeviceptr destination, Value value, std::size_t elements, CUstream stream) noexcept {

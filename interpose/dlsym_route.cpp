@@ -1,4 +1,8 @@
-// Where the dlsym hook of dlsym.S goes on: to the C library's dlsym, or to a look-up whose answer may be one of our hooks.
+// Where the dlsym hook of dlsym.S goes on: to the C library's dlsym, or to a look-up whose answer may be one of our
+// hooks.
+//
+// A library that was opened with RTLD_DEEPBIND and needs the C library itself does not come here. It gets the driver's
+// own functions; a program of which every part does so never reaches our cuInit, and nothing is ever held in it.
 //
 // Threads: any, also before any constructor ran. No lock and no allocation of ours.
 // Fails:   the answers, NULL included, and the state of dlerror are those of a process without this library.
@@ -22,13 +26,15 @@ namespace {
 void* look_up_nothing(void*, const char* name) {
   static constinit std::atomic<void*> c_library{nullptr};
   void* handle = c_library.load(std::memory_order_relaxed);
-  if (handle == nullptr) c_library.store(handle = dlopen("libc.so.6", RTLD_NOLOAD | RTLD_LAZY), std::memory_order_relaxed);
+  if (handle == nullptr)
+    c_library.store(handle = dlopen("libc.so.6", RTLD_NOLOAD | RTLD_LAZY), std::memory_order_relaxed);
   return real_dlsym()(handle, name);
 }
 
 /// Without our exports, would `caller` find the driver function `name` in the global scope or in its own?
 bool is_visible(const char* name, const void* caller) noexcept {
-  if (real_dlsym()(RTLD_NEXT, name) != nullptr) return true;
+  void* first = real_dlsym()(RTLD_DEFAULT, name);  // of the program itself, or of who was loaded before us, or ours
+  if ((first != nullptr && !is_export(first)) || real_dlsym()(RTLD_NEXT, name) != nullptr) return true;
   dlerror();
   Dl_info object{};
   if (caller == nullptr || dladdr(caller, &object) == 0 || object.dli_fname == nullptr) return false;
@@ -57,8 +63,8 @@ using Target = void* (*)(void*, const char*);
 }  // namespace
 }  // namespace refrain::interpose
 
-extern "C" [[gnu::visibility("hidden")]] refrain::interpose::Target refrain_dlsym_target(
-    void* handle, const char* name, const void* caller) noexcept;
+extern "C" [[gnu::visibility("hidden")]] refrain::interpose::Target refrain_dlsym_target(void* handle, const char* name,
+                                                                                         const void* caller) noexcept;
 
 /// Which function the hook jumps to, called with the arguments of dlsym and its return address.
 refrain::interpose::Target refrain_dlsym_target(void* handle, const char* name, const void* caller) noexcept {

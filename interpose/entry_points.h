@@ -11,8 +11,8 @@
 
 namespace refrain::interpose {
 
-using replay::EntryPoint;
 using replay::entry_point_count;
+using replay::EntryPoint;
 using replay::Group;
 
 /// In place of an entry point: a name that is not in the list.
@@ -35,28 +35,28 @@ constexpr Group group_of(EntryPoint entry) noexcept { return entry_point_groups[
 /// The type of each real function and its place in the table of real functions.
 template <EntryPoint>
 struct Entry;
-#define ENTRY(name, group)                                                                   \
-  template <>                                                                                \
-  struct Entry<EntryPoint::name> {                                                           \
-    using Function = decltype(&::name);                                                      \
-    static Function real(const replay::Driver& driver) noexcept { return driver.name; }      \
+#define ENTRY(name, group)                                                              \
+  template <>                                                                           \
+  struct Entry<EntryPoint::name> {                                                      \
+    using Function = decltype(&::name);                                                 \
+    static Function real(const replay::Driver& driver) noexcept { return driver.name; } \
   };
 #include "replay/driver_entry_points.inc"
 
 /// What the hook of an entry point does around the program's own call.
 enum class Treatment : unsigned {
-  none,               ///< not hooked: the program gets the driver's own pointer
-  initialise,         ///< cuInit
-  resolve,            ///< cuGetProcAddress, cuGetProcAddress_v2
-  hold,               ///< can be held
-  order_stream,       ///< issue what must come before it on its stream
-  order_all,          ///< issue everything
-  wait,               ///< issue everything; when it succeeded, the program has waited for the device
-  ask,                ///< issue everything; it does not wait
-  state_changes,      ///< issue everything, drop what depends on the state
-  memory_ends,        ///< issue everything: memory goes away
-  stream_memory_ends, ///< the same, in the order of a stream
-  code_ends,          ///< a module or a library is unloaded
+  none,                ///< not hooked: the program gets the driver's own pointer
+  initialise,          ///< cuInit
+  resolve,             ///< cuGetProcAddress, cuGetProcAddress_v2
+  hold,                ///< can be held
+  order_stream,        ///< issue what must come before it on its stream
+  order_all,           ///< issue everything
+  wait,                ///< issue everything; when it succeeded, the program has waited for the device
+  ask,                 ///< issue everything; it does not wait
+  state_changes,       ///< issue everything, drop what depends on the state
+  memory_ends,         ///< issue everything: memory goes away
+  stream_memory_ends,  ///< the same, in the order of a stream
+  code_ends,           ///< a module or a library is unloaded
   context_ends,
   stream_ends,
   capture_begins,
@@ -127,6 +127,7 @@ constexpr Treatment treatment_of(EntryPoint entry) noexcept {
     case Group::cross_stream: return details::in_order(entry);
     case Group::blocking_copy: return wait;
     case Group::mutable_state: return state_changes;
+    // A profiler that starts sees what was launched before it; replay goes on under it, as graph launches.
     case Group::observer: return order_all;
     case Group::code: return details::of_code(entry);
     case Group::context: return details::of_context(entry);

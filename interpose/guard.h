@@ -29,7 +29,8 @@ inline replay::Engine* enter() noexcept {
   if (details::thread_state == ThreadState::inside) return nullptr;
   replay::Engine* engine = details::engine.load(std::memory_order_acquire);
   if (engine == nullptr) return nullptr;
-  if (details::thread_state == ThreadState::fresh) [[unlikely]] details::adopt_thread();
+  if (details::thread_state == ThreadState::fresh) [[unlikely]]
+    details::adopt_thread();
   details::thread_state = ThreadState::inside;
   return engine;
 }

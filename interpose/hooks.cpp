@@ -17,9 +17,11 @@ template <EntryPoint E, class... Arguments>
 struct Hook<E, CUresult (*)(Arguments...)> {
   static CUresult call(Arguments... arguments) {
     const LoadedDriver* driver = known_driver();
-    if (driver == nullptr) [[unlikely]] driver = find_driver();
+    if (driver == nullptr) [[unlikely]]
+      driver = find_driver();
     const auto real = driver != nullptr ? Entry<E>::real(driver->functions) : nullptr;
-    if (real == nullptr) [[unlikely]] return answer_without(driver, E);
+    if (real == nullptr) [[unlikely]]
+      return answer_without(driver, E);
     replay::Engine* const engine = enter();
     if (engine == nullptr) return real(arguments...);
     return leave(treat<E>(*engine, real, arguments...));

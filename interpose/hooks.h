@@ -6,7 +6,8 @@
 
 #include "interpose/entry_points.h"
 
-/// The hooks, in the shape of the table of real functions; nullptr where an entry point is not hooked. Read by exports.S.
+/// The hooks, in the shape of the table of real functions; nullptr where an entry point is not hooked. Read by
+/// exports.S.
 extern "C" [[gnu::visibility("hidden")]] const refrain::replay::Driver refrain_hooks;
 
 namespace refrain::interpose {

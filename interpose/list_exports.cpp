@@ -1,5 +1,6 @@
-// Prints, when the library is built, what it exports: `map` a version script, `assembly` the driver's names, each a jump
-// through the table of hooks. One list and one classification decide about both. `names` is the whole list, for tests.
+// Prints, when the library is built, what it exports: `map` a version script, `assembly` the driver's names, each a
+// jump through the table of hooks. One list and one classification decide about both. `names` is the whole list, for
+// tests.
 #include <cstdio>
 #include <cstring>
 

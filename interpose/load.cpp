@@ -28,14 +28,16 @@ bool find_own_path(char (&path)[PATH_MAX]) noexcept {
   return realpath(object.dli_fname, path) != nullptr;
 }
 
-/// NVTX loads the library that the variable names at the first range of each object. With ours there, ranges come to us;
-/// the library that was there before is called by ours.
+/// NVTX loads the library that the variable names at the first range of each object. With ours there, ranges come to
+/// us; the library that was there before is called by ours.
 void place_injection() noexcept {
   char own[PATH_MAX];
   if (!find_own_path(own)) return;
   const char* configured = std::getenv(injection_variable);
-  if (configured != nullptr && std::strcmp(configured, own) == 0) configured = std::getenv(saved_variable);
-  else if (configured != nullptr) setenv(saved_variable, configured, 1);  // for the programs that this one starts
+  if (configured != nullptr && std::strcmp(configured, own) == 0)
+    configured = std::getenv(saved_variable);
+  else if (configured != nullptr)
+    setenv(saved_variable, configured, 1);  // for the programs that this one starts
   if (configured != nullptr && *configured != 0 && std::strcmp(configured, own) != 0) set_chained_injection(configured);
   setenv(injection_variable, own, 1);
 }

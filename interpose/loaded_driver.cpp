@@ -97,8 +97,8 @@ EntryPoint LoadedDriver::find(const void* address, const char* name, bool per_th
   int best_rank = -1;
   for (; at != end && at->address == value; ++at) {
     const bool same_family = name != nullptr && std::string_view(name_of(at->entry)).starts_with(name);
-    const int rank = (same_family ? 4 : 0) + (is_hooked(at->entry) ? 2 : 0) +
-                     (is_per_thread(at->entry) == per_thread ? 1 : 0);
+    const int rank =
+        (same_family ? 4 : 0) + (is_hooked(at->entry) ? 2 : 0) + (is_per_thread(at->entry) == per_thread ? 1 : 0);
     if (rank > best_rank) {
       best = at->entry;
       best_rank = rank;

@@ -35,8 +35,8 @@ struct LoadedDriver {
   std::array<Address, entry_point_count> by_address{};  ///< the functions of the list that this driver has
   unsigned size = 0;
 
-  /// The entry point whose real function is at exactly `address`, or unknown_entry_point. Where several share it, one whose
-  /// name begins with `name`, then a hooked one, then one for per-thread streams if that is wanted.
+  /// The entry point whose real function is at exactly `address`, or unknown_entry_point. Where several share it, one
+  /// whose name begins with `name`, then a hooked one, then one for per-thread streams if that is wanted.
   EntryPoint find(const void* address, const char* name, bool per_thread) const noexcept;
   /// The real function of `entry`, nullptr when this driver has none.
   void* real(EntryPoint entry) const noexcept;
@@ -47,9 +47,7 @@ extern std::atomic<const LoadedDriver*> published_driver;
 }
 
 /// The driver if it is known already.
-inline const LoadedDriver* known_driver() noexcept {
-  return details::published_driver.load(std::memory_order_acquire);
-}
+inline const LoadedDriver* known_driver() noexcept { return details::published_driver.load(std::memory_order_acquire); }
 
 /// The driver that the program has loaded: the next definition after ours, else a libcuda.so.1 that is open.
 const LoadedDriver* find_driver() noexcept;

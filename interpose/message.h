@@ -8,14 +8,14 @@ namespace refrain::interpose {
 
 /// Why a line is printed; each is printed at most once in a process.
 enum class Message : unsigned {
-  environment,   ///< a variable or a policy is faulty
+  environment,  ///< a variable or a policy is faulty
   old_driver,
   new_driver,
   no_memory,
-  log,           ///< the capture log cannot be written
-  pool,          ///< more unknown driver functions than there are places for
-  summary,       ///< what was replayed, at exit
-  strict,        ///< strict mode: what was not
+  log,      ///< the capture log cannot be written
+  pool,     ///< more unknown driver functions than there are places for
+  summary,  ///< what was replayed, at exit
+  strict,   ///< strict mode: what was not
   count,
 };
 

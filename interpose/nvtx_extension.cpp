@@ -47,9 +47,6 @@ struct ReplacedPayload {
   }
 };
 
-/// Without a tool a domain is disabled, so programs do not prepare payloads that nobody reads.
-std::uint8_t domain_is_disabled(nvtxDomainHandle_t) noexcept { return 0; }
-
 class PayloadSlots {
  public:
   explicit PayloadSlots(const nvtxExtModuleInfo_t& module) noexcept : segment_(module.segments[0]) {}
@@ -105,9 +102,6 @@ int attach(nvtxExtModuleInfo_t* module) noexcept {
     case 2: slots.fill_kind<2>(); break;
     case 3: slots.fill_kind<3>(); break;
     default: return answer == ToolAnswer::attached ? 1 : 0;
-  }
-  if (answer == ToolAnswer::no_tool || answer == ToolAnswer::declined) {
-    slots.fill(NVTX3EXT_CBID_nvtxDomainIsEnabled, &domain_is_disabled);
   }
   return 1;
 }

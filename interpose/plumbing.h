@@ -9,8 +9,8 @@ namespace refrain::interpose {
 /// cuInit. After it succeeded for the first time, Refrain begins.
 CUresult initialise(unsigned flags);
 
-/// cuGetProcAddress as of CUDA 11.3, and with a status as of 12.0. The driver answers; then its answer is exchanged when
-/// it is the address of a function that is hooked.
+/// cuGetProcAddress as of CUDA 11.3, and with a status as of 12.0. The driver answers; then its answer is exchanged
+/// when it is the address of a function that is hooked.
 CUresult resolve(const char* symbol, void** function, int version, cuuint64_t flags);
 CUresult resolve_v2(const char* symbol, void** function, int version, cuuint64_t flags,
                     CUdriverProcAddressQueryResult* status);

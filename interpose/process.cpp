@@ -111,7 +111,10 @@ void stop_holding() noexcept {
 
 void pause() noexcept {
   pauses.fetch_add(1);
-  if (replay::Engine* engine = running_engine()) engine->pause();
+  replay::Engine* engine = enter();
+  if (engine == nullptr) return;
+  engine->pause();
+  leave();
 }
 
 void resume() noexcept {
@@ -119,7 +122,10 @@ void resume() noexcept {
   do {
     if (count == 0) return;
   } while (!pauses.compare_exchange_weak(count, count - 1));
-  if (replay::Engine* engine = running_engine()) engine->resume();
+  replay::Engine* engine = enter();
+  if (engine == nullptr) return;
+  engine->resume();
+  leave();
 }
 
 }  // namespace refrain::interpose

@@ -1,7 +1,8 @@
-// Refrain's life in this process: nothing before the first successful cuInit, everything until exit, nothing after it and
-// nothing in a forked child.
+// Refrain's life in this process: nothing before the first successful cuInit, everything until exit, nothing after it
+// and nothing in a forked child.
 //
-// Owns:    the settings, the log and the engine. They are made once and never freed: other threads may be in a hook while
+// Owns:    the settings, the log and the engine. They are made once and never freed: other threads may be in a hook
+// while
 //          the process ends.
 // Threads: any.
 // Fails:   one line, and Refrain is off.

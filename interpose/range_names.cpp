@@ -1,7 +1,6 @@
 #include "interpose/range_names.h"
 
 #include <cstdlib>
-#include <cstring>
 #include <new>
 
 #include "interpose/handle_table.h"
@@ -57,7 +56,7 @@ const std::string_view* keep_text(std::string_view text) noexcept {
     auto* memory = static_cast<char*>(std::malloc(sizeof(std::string_view) + text.size() + 1));
     if (memory == nullptr) return nullptr;
     char* bytes = memory + sizeof(std::string_view);
-    std::memcpy(bytes, text.data(), text.size());
+    text.copy(bytes, text.size());
     text_bytes += text.size();
     place = new (memory) std::string_view(bytes, text.size());
     return place;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstring>
 #include <mutex>
 
 #include "interpose/text_hash.h"
@@ -67,8 +66,7 @@ int RangeRules::rule(const RangeWatch& watch, const RangeKey& key) noexcept {
     Entry* set = entries_[hash % sets];
     const auto same = [&](const Entry& entry) {
       return entry.hash == hash && entry.generation == watch.generation && entry.serial == key.domain.serial &&
-             entry.text_size == text.size() && entry.name_size == key.name.size() &&
-             std::memcmp(entry.text, text.data(), text.size()) == 0;
+             entry.name_size == key.name.size() && std::string_view(entry.text, entry.text_size) == text;
     };
     Entry* entry = std::find_if(set, set + ways, same);
     if (entry == set + ways) {

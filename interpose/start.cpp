@@ -22,15 +22,16 @@ constexpr int newest_major = 13;
 
 bool is_supported(const replay::Driver& driver, int version) noexcept {
   if (version / 1000 > newest_major) {
-    say(Message::new_driver, "the driver is for CUDA %d.%d, newer than this version of Refrain knows; off", version / 1000,
-        version % 1000 / 10);
+    say(Message::new_driver, "the driver is for CUDA %d.%d, newer than this version of Refrain knows; off",
+        version / 1000, version % 1000 / 10);
     return false;
   }
   if (version >= oldest_driver && driver.cuFuncGetParamInfo != nullptr && driver.cuKernelGetParamInfo != nullptr) {
     return true;
   }
-  say(Message::old_driver, "the driver is for CUDA %d.%d, and 12.4 is the oldest that tells what Refrain must know; off",
-      version / 1000, version % 1000 / 10);
+  say(Message::old_driver,
+      "the driver is for CUDA %d.%d, and 12.4 is the oldest that tells what Refrain must know; off", version / 1000,
+      version % 1000 / 10);
   return false;
 }
 
@@ -67,7 +68,8 @@ capture::HeaderRecord header(const LoadedDriver& driver, int version, const poli
   return record;
 }
 
-std::unique_ptr<capture::LogWriter> open_log(const LoadedDriver& driver, int version, const policy::Settings& settings) {
+std::unique_ptr<capture::LogWriter> open_log(const LoadedDriver& driver, int version,
+                                             const policy::Settings& settings) {
   if (settings.log_path.empty()) return nullptr;
   capture::HeaderRecord first = header(driver, version, settings);
   capture::LogOptions options;

@@ -13,13 +13,13 @@ namespace refrain::interpose {
 inline constexpr const char* report_variable = "REFRAIN_REPORT";
 
 struct Summary {
-  std::uint64_t calls = 0;      ///< that could have been held
+  std::uint64_t calls = 0;  ///< that could have been held
   std::uint64_t replayed = 0;
   std::uint64_t graph_launches = 0;
   std::uint64_t fallbacks = 0;  ///< times
   bool strict = false;          ///< the policy's mode is strict
   long pid = 0;
-  std::string log;              ///< file; empty: none
+  std::string log;  ///< file; empty: none
 };
 
 /// For the person; without the prefix and the end of line.

@@ -8,8 +8,8 @@
 
 namespace refrain::interpose {
 
-/// A way in to `function`, the same one for the same function. When all are given away: `function` itself, and from then
-/// on nothing is held, because calls that are not seen could observe it.
+/// A way in to `function`, the same one for the same function. When all are given away: `function` itself, and from
+/// then on nothing is held, because calls that are not seen could observe it.
 void* trampoline_for(void* function) noexcept;
 
 }  // namespace refrain::interpose

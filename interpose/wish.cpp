@@ -14,7 +14,8 @@ bool read_wish() noexcept {
   const char* mode = std::getenv("REFRAIN_MODE");
   if (mode == nullptr && std::getenv("REFRAIN_POLICY") == nullptr) return false;
   const char* disable = std::getenv("REFRAIN_DISABLE");
-  // A value that is not understood is reported when CUDA starts, by the reader of the environment, so it is no "no" here.
+  // A value that is not understood is reported when CUDA starts, by the reader of the environment, so it is no "no"
+  // here.
   if (disable != nullptr && (std::string_view(disable) == "1" || std::string_view(disable) == "true")) return false;
   return mode == nullptr || std::string_view(mode) != "off";
 }

@@ -71,15 +71,23 @@ void Engine::Impl::choose(const Call& call, OpenRegion& pass, Lane& lane) noexce
     return !variant.busy && !variant.dropped && role_fits(variant, 0, lane) && compare(call, variant, 0, region.rule).equal &&
            (settings.patch || same_bytes(call, variant, 0));
   };
+  // The likeliest first: what followed last time. Then whatever had most of these addresses. Then, for addresses never
+  // seen, what followed last time all the same, or the variant that is patched for such.
+  constexpr unsigned surely_same = 75, probably_same = 50;
   Variant* const next = region.last != nullptr ? region.last->successor : nullptr;
   const bool next_fits = next != nullptr && fits(*next);
-  Variant* chosen = next_fits && (next->moves || same_bytes(call, *next, 0)) ? next : nullptr;
+  Variant* chosen = next_fits && (next->moves || likeness(call, *next, 0) >= surely_same) ? next : nullptr;
   Variant* oldest_built = nullptr;
   Variant* oldest = nullptr;
+  unsigned most_alike = probably_same - 1;
+  const bool search = chosen == nullptr;
   for (const std::unique_ptr<Variant>& variant : region.variants) {
-    if (chosen != nullptr) break;
+    if (!search) break;
     if (!fits(*variant)) continue;
-    if (same_bytes(call, *variant, 0)) chosen = variant.get();
+    if (const unsigned alike = likeness(call, *variant, 0); alike > most_alike) {
+      most_alike = alike;
+      chosen = variant.get();
+    }
     if (oldest == nullptr || variant->last_use < oldest->last_use) oldest = variant.get();
     if (!is_built(*variant)) continue;
     const bool better = oldest_built == nullptr || (variant->scratch && !oldest_built->scratch) ||
@@ -89,7 +97,7 @@ void Engine::Impl::choose(const Call& call, OpenRegion& pass, Lane& lane) noexce
   if (chosen == nullptr && next_fits && is_built(*next)) {
     constexpr std::uint32_t moved_often = 8;
     chosen = next;
-    if (++next->moved >= moved_often) next->moves = true;  // no use in searching by bytes for this one
+    if (++next->moved >= moved_often) next->moves = true;  // no use in searching by addresses for this one
   }
   if (chosen == nullptr) chosen = oldest_built;
   Reason reason{};

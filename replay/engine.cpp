@@ -24,8 +24,15 @@ constexpr Group groups[] = {
 
 }  // namespace
 
-const char* name_of(EntryPoint entry_point) noexcept { return names[static_cast<unsigned>(entry_point)]; }
-Group group_of(EntryPoint entry_point) noexcept { return groups[static_cast<unsigned>(entry_point)]; }
+// An entry point that the list does not have may do anything to any stream.
+const char* name_of(EntryPoint entry_point) noexcept {
+  const auto index = static_cast<unsigned>(entry_point);
+  return index < entry_point_count ? names[index] : "an unknown entry point";
+}
+Group group_of(EntryPoint entry_point) noexcept {
+  const auto index = static_cast<unsigned>(entry_point);
+  return index < entry_point_count ? groups[index] : Group::stream_work;
+}
 
 Engine::Impl::Impl(const Driver& driver_table, const policy::Settings& all_settings, capture::LogWriter* log_writer)
     : driver(driver_table),
@@ -52,7 +59,11 @@ Engine::Engine(const Driver& driver, const policy::Settings& settings, capture::
   }
 }
 
-Engine::~Engine() = default;
+// The timer's thread may look at it at any time and is never joined: what is behind an engine lives as long as the process.
+Engine::~Engine() {
+  stop();
+  static_cast<void>(impl_.release());
+}
 
 Thread* Engine::Impl::this_thread() noexcept {
   if (current_thread != nullptr) return current_thread;

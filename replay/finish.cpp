@@ -111,7 +111,11 @@ void Engine::Impl::finish(OpenRegion& pass) noexcept {
       const bool room = graph_bytes.load(std::memory_order_relaxed) < (std::uint64_t{settings.max_graph_mib} << 19);
       if (done->scratch && region.replays && room && may_record(region, refused)) {
         try {
-          add_variant(region, pass, done->sequence.prefix(done->sequence.size()), done);
+          // What follows is learnt for the variant that keeps these addresses, not for the one that goes on moving.
+          Variant* kept = add_variant(region, pass, done->sequence.prefix(done->sequence.size()), done);
+          done->last_use = pass.number;
+          ++done->passes;
+          if (kept != nullptr) done = kept;
         } catch (const std::bad_alloc&) {
         }
       }

@@ -186,6 +186,33 @@ bool same_bytes(const CopyCall& call, const Variant& variant, std::uint32_t inde
   return same_value(call.bytes, variant, index);
 }
 
+unsigned likeness(const KernelCall& call, const Variant& variant, std::uint32_t index) noexcept {
+  const Operation& operation = variant.sequence.operations[index];
+  const capture::Layout& layout = operation.function->layout;
+  Source source;
+  if (!find_source(call, layout, source)) return 0;
+  const std::byte* shadow = variant.sequence.bytes_of(operation);
+  std::size_t number = 0;
+  std::uint64_t equal = 0, all = 0;
+  for (const capture::Parameter& parameter : layout.parameters) {
+    all += parameter.size;
+    if (equal_value(shadow + parameter.offset, source.at(number++, parameter), parameter.size)) equal += parameter.size;
+  }
+  return all == 0 ? 100 : static_cast<unsigned>(100 * equal / all);
+}
+
+unsigned likeness(const MemsetCall& call, const Variant& variant, std::uint32_t index) noexcept {
+  capture::MemsetBytes shadow;
+  std::memcpy(&shadow, variant.sequence.bytes_of(variant.sequence.operations[index]), sizeof shadow);
+  return shadow.destination == call.bytes.destination ? 100 : 0;
+}
+
+unsigned likeness(const CopyCall& call, const Variant& variant, std::uint32_t index) noexcept {
+  capture::CopyBytes shadow;
+  std::memcpy(&shadow, variant.sequence.bytes_of(variant.sequence.operations[index]), sizeof shadow);
+  return (shadow.destination == call.bytes.destination ? 50 : 0) + (shadow.source == call.bytes.source ? 50 : 0);
+}
+
 void absorb(const KernelCall& call, Variant& variant, std::uint32_t index) noexcept {
   Operation& operation = variant.sequence.operations[index];
   const capture::Layout& layout = operation.function->layout;

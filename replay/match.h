@@ -30,6 +30,12 @@ bool same_bytes(const KernelCall& call, const Variant& variant, std::uint32_t op
 bool same_bytes(const MemsetCall& call, const Variant& variant, std::uint32_t operation) noexcept;
 bool same_bytes(const CopyCall& call, const Variant& variant, std::uint32_t operation) noexcept;
 
+/// How much of what the call passes equals the shadow, in percent of the bytes: the same place of a program passes mostly
+/// the same addresses, whatever scalars move.
+unsigned likeness(const KernelCall& call, const Variant& variant, std::uint32_t operation) noexcept;
+unsigned likeness(const MemsetCall& call, const Variant& variant, std::uint32_t operation) noexcept;
+unsigned likeness(const CopyCall& call, const Variant& variant, std::uint32_t operation) noexcept;
+
 /// Writes the call's configuration and bytes into the shadow and marks the operation when something changed.
 /// compare() must have said equal.
 void absorb(const KernelCall& call, Variant& variant, std::uint32_t operation) noexcept;

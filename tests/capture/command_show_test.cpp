@@ -217,6 +217,8 @@ TEST(Show, J9_calls_held_just_then_are_no_error_in_a_running_process) {
   const Shown shown = show(with_counters(counters));
   EXPECT_EQ(shown.code, 0) << shown.err;
   EXPECT_TRUE(has(shown.out, "held = replayed + flushed + 5 held just then")) << shown.out;
+  counters.regions.push_back(counters.regions[0]);
+  EXPECT_EQ(show(with_counters(counters)).code, 0) << "regions and total are not of the very same moment";
   counters.total.replayed = 1000;
   EXPECT_EQ(show(with_counters(counters)).code, 1);
 }
@@ -237,6 +239,7 @@ TEST(Show, J2_a_rule_that_matched_nothing_comes_with_the_closest_names) {
 TEST(ClosestNames, J2_distance_counts_edits_from_the_glob_to_the_name) {
   EXPECT_EQ(distance("attention", "attention"), 0U);
   EXPECT_EQ(distance("Attention", "attention"), 0U);
+  EXPECT_EQ(distance("attention", "ATTENTION"), 0U);
   EXPECT_EQ(distance("attention", "atention"), 1U);
   EXPECT_EQ(distance("attention", "self_attention"), 5U);
   EXPECT_EQ(distance("*attention*", "self_attention_7"), 0U);

@@ -47,7 +47,8 @@ int messages_in(const std::string& path, int& rank) {
   LogEntry entry;
   EXPECT_EQ(reader.next(entry), LogReader::Status::record) << reader.error();
   rank = std::get<HeaderRecord>(entry.record).rank;
-  EXPECT_NE(path.find("-" + std::to_string(rank) + "-" + std::to_string(std::get<HeaderRecord>(entry.record).pid)),
+  EXPECT_NE(path.find(std::string("-") + std::to_string(rank) + "-" +
+                      std::to_string(std::get<HeaderRecord>(entry.record).pid)),
             std::string::npos)
       << path;
   int count = 0;
@@ -75,7 +76,8 @@ void eight_ranks(const TemporaryFolder& folder, const std::string& path) {
     }
     return std::uintmax_t{0};
   };
-  while (bytes_of_killed() < 100000) std::this_thread::sleep_for(1ms);
+  const auto deadline = std::chrono::steady_clock::now() + 3 * long_enough;
+  while (bytes_of_killed() < 100000 && std::chrono::steady_clock::now() < deadline) std::this_thread::sleep_for(1ms);
   kill(children[killed], SIGKILL);
   for (int rank = 0; rank < ranks; ++rank) {
     int status = 0;

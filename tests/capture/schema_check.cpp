@@ -34,19 +34,20 @@ bool has_type(const Json& type, const Json& value) {
 std::string check_members(const Json& root, const Json& schema, const Json& value) {
   if (schema.contains("required")) {
     for (const auto& name : schema["required"]) {
-      if (!value.contains(name)) return "." + name.get<std::string>() + ": is missing";
+      if (!value.contains(name)) return std::string(".") + name.get<std::string>() + ": is missing";
     }
   }
   for (const auto& [name, member] : schema.at("properties").items()) {
     if (!value.contains(name)) continue;
-    if (const std::string found = violation(root, member, value[name]); !found.empty()) return "." + name + found;
+    if (const std::string found = violation(root, member, value[name]); !found.empty())
+      return std::string(".") + name + found;
   }
   return {};
 }
 
 std::string check_elements(const Json& root, const Json& schema, const Json& value) {
   for (const Json& element : value) {
-    if (const std::string found = violation(root, schema, element); !found.empty()) return "[]" + found;
+    if (const std::string found = violation(root, schema, element); !found.empty()) return std::string("[]") + found;
   }
   return {};
 }
@@ -91,7 +92,8 @@ std::string difference(const Json& root, const Json& given, const Json& value) {
   const Json& schema = resolved(root, given);
   if (value.is_array() && schema.contains("items")) {
     for (const Json& element : value) {
-      if (const std::string found = difference(root, schema["items"], element); !found.empty()) return "[]" + found;
+      if (const std::string found = difference(root, schema["items"], element); !found.empty())
+        return std::string("[]") + found;
     }
   }
   if (!value.is_object() || !schema.contains("properties")) return {};
@@ -99,13 +101,14 @@ std::string difference(const Json& root, const Json& given, const Json& value) {
   for (const auto& [name, member] : schema["properties"].items()) {
     const bool needed = std::find(required.begin(), required.end(), name) != required.end();
     if (!value.contains(name)) {
-      if (needed) return "." + name + ": is in the schema only";
+      if (needed) return std::string(".") + name + ": is in the schema only";
       continue;
     }
-    if (const std::string found = difference(root, member, value[name]); !found.empty()) return "." + name + found;
+    if (const std::string found = difference(root, member, value[name]); !found.empty())
+      return std::string(".") + name + found;
   }
   for (const auto& [name, member] : value.items()) {
-    if (!schema["properties"].contains(name)) return "." + name + ": is in the log only";
+    if (!schema["properties"].contains(name)) return std::string(".") + name + ": is in the log only";
   }
   return {};
 }

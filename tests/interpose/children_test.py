@@ -25,9 +25,11 @@ class Children(PreloadTest):
         self.same(["sh", "-c", "ls / | sort | head -3; (exit 3) || echo $?"])
 
     def test_X7_python(self):
-        self.same(["python3", "-c", "import sys, subprocess; print(subprocess.run(['echo', 'x'], capture_output=True).stdout)"])
+        nested = "import subprocess; print(subprocess.run(['echo', 'x'], capture_output=True).stdout)"
+        self.same(["python3", "-c", nested])
         self.same(["python3", "-c", "raise SystemExit(5)"])
-        self.same(["python3", "-c", "import ctypes\ntry: ctypes.CDLL(None).cuInit\nexcept AttributeError: print('none')"])
+        ask = "import ctypes\ntry: ctypes.CDLL(None).cuInit\nexcept AttributeError: print('none')"
+        self.assertEqual(self.same(["python3", "-c", ask]).out, "none\n")
 
     def test_X7_compiler(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -68,7 +70,8 @@ class Children(PreloadTest):
 
         # `env` prints what its own process has, after the library was loaded.
         self.assertEqual(variables({"LD_PRELOAD": LIBRARY}) - variables({}), {f"LD_PRELOAD={LIBRARY}"})
-        self.assertEqual(variables(preloaded(REFRAIN_DISABLE="1")) - variables({}), set(map("=".join, preloaded(REFRAIN_DISABLE="1").items())))
+        disabled = preloaded(REFRAIN_DISABLE="1")
+        self.assertEqual(variables(disabled) - variables({}), set(map("=".join, disabled.items())))
         added = variables(WHOLE) - variables({}) - set(map("=".join, WHOLE.items()))
         self.assertEqual(added, {f"NVTX_INJECTION64_PATH={os.path.realpath(LIBRARY)}"})
         chained = variables({**WHOLE, "NVTX_INJECTION64_PATH": "/opt/tool.so"})

@@ -11,29 +11,36 @@ import unittest
 from preload import COMMAND, LIBRARY, PROBES, PreloadTest, environment, run
 
 
+NO_CUDA = "refrain: no process on this machine told at its end that it had used CUDA\n"
+
+
 def refrain(*arguments, variables=None, **options):
     return run([COMMAND, *arguments], variables, **options)
 
 
 class Run(PreloadTest):
     def test_exit_codes_are_the_programs_own(self):
-        for script, code in {"exit 0": 0, "exit 1": 1, "exit 255": 255, "kill -TERM $$": 143, "kill -KILL $$": 137}.items():
+        codes = {"exit 0": 0, "exit 1": 1, "exit 255": 255, "kill -TERM $$": 143, "kill -KILL $$": 137}
+        for script, code in codes.items():
             with self.subTest(script=script):
                 self.assertEqual(refrain("run", "--", "sh", "-c", script).code, code)
 
     def test_program_that_cannot_be_started(self):
         missing = refrain("run", "--", "/no/such/program")
         self.assertEqual(missing.code, 127)
-        self.assertRegex(missing.err, r"\Arefrain: /no/such/program: .*\n\Z")
+        self.assertRegex(missing.err, r"\Arefrain: /no/such/program: .*\n" + NO_CUDA + r"\Z")
         self.assertEqual(refrain("run", "--", "/etc/passwd").code, 126)
 
     def test_output_and_input_go_through(self):
         result = refrain("run", "--", "sh", "-c", "cat; echo err >&2", input="text\n")
-        self.assertEqual((result.code, result.out, result.err), (0, "text\n", "err\n"))
+        self.assertEqual((result.code, result.out), (0, "text\n"))
+        self.assertEqual(result.err, "err\n" + NO_CUDA)
+        off = refrain("run", "--mode", "off", "--", "sh", "-c", "echo err >&2")
+        self.assertEqual(off.err, "err\n")
 
     def test_variables_that_the_program_gets(self):
-        show = "echo $LD_PRELOAD; echo $NVTX_INJECTION64_PATH; echo $REFRAIN_POLICY; echo $REFRAIN_MODE; echo $REFRAIN_NVTX_CHAIN"
-        # /bin/sh would itself load the library; env -i is not used, as the variables are what is looked at.
+        names = ["LD_PRELOAD", "NVTX_INJECTION64_PATH", "REFRAIN_POLICY", "REFRAIN_MODE", "REFRAIN_NVTX_CHAIN"]
+        show = "; ".join(f"echo ${name}" for name in names)
         result = refrain("run", "--mode", "observe", "--", "sh", "-c", show)
         library = os.path.realpath(LIBRARY)
         self.assertEqual(result.out.splitlines(), [library, library, "built-in", "observe", ""])
@@ -41,22 +48,26 @@ class Run(PreloadTest):
     def test_earlier_preloads_and_injections_are_kept(self):
         other = str(PROBES / "libprobe_dependency.so")
         show = "echo $LD_PRELOAD; echo $REFRAIN_NVTX_CHAIN"
-        result = refrain("run", "--", "sh", "-c", show, variables={"LD_PRELOAD": other, "NVTX_INJECTION64_PATH": "/opt/tool.so"})
+        before = {"LD_PRELOAD": other, "NVTX_INJECTION64_PATH": "/opt/tool.so"}
+        result = refrain("run", "--", "sh", "-c", show, variables=before)
         self.assertEqual(result.out.splitlines(), [f"{os.path.realpath(LIBRARY)}:{other}", "/opt/tool.so"])
 
     def test_paths_are_made_absolute(self):
         with tempfile.TemporaryDirectory() as folder:
             with open(os.path.join(folder, "p.json"), "w") as file:
                 json.dump(minimal_policy(), file)
-            result = refrain("run", "--policy", "p.json", "--log", "logs/", "--", "sh", "-c", "echo $REFRAIN_POLICY $REFRAIN_LOG", cwd=folder)
-            self.assertEqual(result.out.split(), [f"{os.path.realpath(folder)}/p.json", f"{os.path.realpath(folder)}/logs/"])
+            show = "echo $REFRAIN_POLICY $REFRAIN_LOG"
+            result = refrain("run", "--policy", "p.json", "--log", "logs/", "--", "sh", "-c", show, cwd=folder)
+            real = os.path.realpath(folder)
+            self.assertEqual(result.out.split(), [f"{real}/p.json", f"{real}/logs/"])
 
     def test_bad_policy_mode_and_library_are_refused_before_the_program_starts(self):
         with tempfile.TemporaryDirectory() as folder:
             bad = os.path.join(folder, "bad.json")
             with open(bad, "w") as file:
                 file.write('{"version": 1, "regoins": []}')
-            for arguments in (["--policy", bad], ["--policy", "/no/such.json"], ["--mode", "fast"], ["--library", "/no/such.so"]):
+            wrong = (["--policy", bad], ["--policy", "/no/such.json"], ["--mode", "fast"], ["--library", "/no/such.so"])
+            for arguments in wrong:
                 with self.subTest(arguments=arguments):
                     result = refrain("run", *arguments, "--", "echo", "started")
                     self.assertEqual((result.code, result.out), (2, ""))
@@ -64,7 +75,8 @@ class Run(PreloadTest):
 
     def test_signals_are_passed_on(self):
         script = "trap 'echo got; exit 9' TERM; echo ready; while :; do sleep 0.05; done"
-        process = subprocess.Popen([COMMAND, "run", "--", "sh", "-c", script], env=environment(), stdout=subprocess.PIPE, text=True)
+        command = [COMMAND, "run", "--", "sh", "-c", script]
+        process = subprocess.Popen(command, env=environment(), stdout=subprocess.PIPE, text=True)
         self.assertEqual(process.stdout.readline(), "ready\n")
         process.send_signal(signal.SIGTERM)
         out, _ = process.communicate(timeout=20)

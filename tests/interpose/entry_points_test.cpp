@@ -18,12 +18,14 @@ TEST(EntryPoints, every_name_is_found_and_no_other) {
   for (unsigned i = 0; i < entry_point_count; ++i) {
     EXPECT_EQ(find_entry_point(entry_point_names[i]), entry_at(i)) << entry_point_names[i];
     const std::string longer = std::string(entry_point_names[i]) + "_";
-    const std::string shorter = std::string(entry_point_names[i]).substr(0, std::string(entry_point_names[i]).size() - 1);
+    const std::string shorter =
+        std::string(entry_point_names[i]).substr(0, std::string(entry_point_names[i]).size() - 1);
     EXPECT_EQ(find_entry_point(longer.c_str()), unknown_entry_point) << longer;
     // A shorter name may be a name of the list itself, but never this one.
     EXPECT_NE(find_entry_point(shorter.c_str()), entry_at(i)) << shorter;
   }
-  for (const char* name : {"", "c", "cu", "cudaMalloc", "cudnnCreate", "cublasCreate_v2", "cufftExecC2C", "dlsym", "cuda"}) {
+  for (const char* name :
+       {"", "c", "cu", "cudaMalloc", "cudnnCreate", "cublasCreate_v2", "cufftExecC2C", "dlsym", "cuda"}) {
     EXPECT_EQ(find_entry_point(name), unknown_entry_point) << name;
   }
   EXPECT_EQ(find_entry_point(nullptr), unknown_entry_point);
@@ -112,13 +114,15 @@ TEST(EntryPoints, treatments_of_what_ends_something) {
 }
 
 TEST(EntryPoints, treatments_of_waits_and_streams) {
-  for (const EntryPoint entry : {EntryPoint::cuCtxSynchronize, EntryPoint::cuCtxSynchronize_v2, EntryPoint::cuStreamQuery,
-                                 EntryPoint::cuMemcpyDtoH_v2, EntryPoint::cuMemsetD8_v2_ptds}) {
+  for (const EntryPoint entry :
+       {EntryPoint::cuCtxSynchronize, EntryPoint::cuCtxSynchronize_v2, EntryPoint::cuStreamQuery,
+        EntryPoint::cuMemcpyDtoH_v2, EntryPoint::cuMemsetD8_v2_ptds}) {
     EXPECT_EQ(treatment_of(entry), Treatment::wait) << name_of(entry);
   }
   EXPECT_EQ(treatment_of(EntryPoint::cuEventElapsedTime_v2), Treatment::ask);
-  for (const EntryPoint entry : {EntryPoint::cuEventRecord, EntryPoint::cuStreamWaitEvent_ptsz, EntryPoint::cuGraphLaunch,
-                                 EntryPoint::cuLaunchHostFunc, EntryPoint::cuMemcpyDtoDAsync, EntryPoint::cuMemAllocAsync}) {
+  for (const EntryPoint entry :
+       {EntryPoint::cuEventRecord, EntryPoint::cuStreamWaitEvent_ptsz, EntryPoint::cuGraphLaunch,
+        EntryPoint::cuLaunchHostFunc, EntryPoint::cuMemcpyDtoDAsync, EntryPoint::cuMemAllocAsync}) {
     EXPECT_EQ(treatment_of(entry), Treatment::order_stream) << name_of(entry);
   }
   // Without a stream among the arguments, or with several, everything goes first.

@@ -1,8 +1,8 @@
 // A libcuda.so.1 without a device, for the tests of how calls enter and leave.
 //
 // Every function of the list answers with a number of its own, so that a caller can tell which one it reached; a few
-// answer with a sum of their arguments, so that a caller can tell that all arrived. It resolves names as the real driver
-// does: the newest interface that is not newer than the version asked for.
+// answer with a sum of their arguments, so that a caller can tell that all arrived. It resolves names as the real
+// driver does: the newest interface that is not newer than the version asked for.
 //
 //   FAKE_DRIVER_VERSION  what cuDriverGetVersion tells (13000)
 //   FAKE_DRIVER_INIT     what cuInit returns (0)
@@ -30,7 +30,8 @@ int from_environment(const char* name, int otherwise) {
   return value != nullptr ? std::atoi(value) : otherwise;
 }
 
-/// Interfaces that came later than the plain name, as the real driver has them. Asked for an older version: the plain one.
+/// Interfaces that came later than the plain name, as the real driver has them. Asked for an older version: the plain
+/// one.
 struct Version {
   const char* name;
   int since;
@@ -96,6 +97,7 @@ EXPORT int cuGetProcAddress_v2(const char* name, void** function, int version, s
 }
 EXPORT int cuDeviceGet(int* device, int ordinal) {
   if (!initialised) return not_initialized;
+  if (device == nullptr) return invalid_value;
   *device = ordinal;
   return success;
 }
@@ -105,8 +107,9 @@ EXPORT int cuEventElapsedTime(float* milliseconds, void*, void*) {
   *milliseconds = 2.5F;
   return success;
 }
-EXPORT int cuLaunchKernel(std::uintptr_t function, unsigned a, unsigned b, unsigned c, unsigned d, unsigned e, unsigned f,
-                          unsigned shared, std::uintptr_t stream, std::uintptr_t parameters, std::uintptr_t extra) {
+EXPORT int cuLaunchKernel(std::uintptr_t function, unsigned a, unsigned b, unsigned c, unsigned d, unsigned e,
+                          unsigned f, unsigned shared, std::uintptr_t stream, std::uintptr_t parameters,
+                          std::uintptr_t extra) {
   return static_cast<int>(20000 + function + 2 * a + 3 * b + 4 * c + 5 * d + 6 * e + 7 * f + 8 * shared + 9 * stream +
                           10 * parameters + 11 * extra);
 }
@@ -127,8 +130,8 @@ EXPORT int cuEventSynchronize(void*) {
 
 // ---- functions that the list does not know
 EXPORT int cuFutureSum(long a, long b, long c, long d, long e, long f, double x, float y, long on_stack, double z) {
-  return static_cast<int>(a + 2 * b + 3 * c + 4 * d + 5 * e + 6 * f + 7 * x + 8 * static_cast<double>(y) + 9 * on_stack +
-                          10 * z);
+  return static_cast<int>(a + 2 * b + 3 * c + 4 * d + 5 * e + 6 * f + 7 * x + 8 * static_cast<double>(y) +
+                          9 * on_stack + 10 * z);
 }
 EXPORT int cuFutureVariable(int count, ...) {
   va_list values;
@@ -142,10 +145,12 @@ EXPORT int cudbgFutureDebug() { return 77; }
 
 #define FUTURE(number) \
   EXPORT int cuFuture##number() { return 30000 + number; }
-#define FUTURE_TEN(tens)                                                                                     \
-  FUTURE(tens##0) FUTURE(tens##1) FUTURE(tens##2) FUTURE(tens##3) FUTURE(tens##4) FUTURE(tens##5) FUTURE(tens##6) \
-      FUTURE(tens##7) FUTURE(tens##8) FUTURE(tens##9)
-FUTURE_TEN(10) FUTURE_TEN(11) FUTURE_TEN(12) FUTURE_TEN(13) FUTURE_TEN(14) FUTURE_TEN(15) FUTURE_TEN(16) FUTURE_TEN(17)
-FUTURE_TEN(18) FUTURE_TEN(19) FUTURE_TEN(20) FUTURE_TEN(21) FUTURE_TEN(22) FUTURE_TEN(23) FUTURE_TEN(24) FUTURE_TEN(25)
-FUTURE_TEN(26) FUTURE_TEN(27) FUTURE_TEN(28) FUTURE_TEN(29) FUTURE_TEN(30) FUTURE_TEN(31) FUTURE_TEN(32) FUTURE_TEN(33)
-FUTURE_TEN(34) FUTURE_TEN(35) FUTURE_TEN(36) FUTURE_TEN(37) FUTURE_TEN(38) FUTURE_TEN(39)
+#define FUTURE_TEN(tens)                                                                                          \
+  FUTURE(tens##0)                                                                                                 \
+  FUTURE(tens##1) FUTURE(tens##2) FUTURE(tens##3) FUTURE(tens##4) FUTURE(tens##5) FUTURE(tens##6) FUTURE(tens##7) \
+      FUTURE(tens##8) FUTURE(tens##9)
+FUTURE_TEN(10)
+FUTURE_TEN(11) FUTURE_TEN(12) FUTURE_TEN(13) FUTURE_TEN(14) FUTURE_TEN(15) FUTURE_TEN(16) FUTURE_TEN(17) FUTURE_TEN(18)
+    FUTURE_TEN(19) FUTURE_TEN(20) FUTURE_TEN(21) FUTURE_TEN(22) FUTURE_TEN(23) FUTURE_TEN(24) FUTURE_TEN(25)
+        FUTURE_TEN(26) FUTURE_TEN(27) FUTURE_TEN(28) FUTURE_TEN(29) FUTURE_TEN(30) FUTURE_TEN(31) FUTURE_TEN(32)
+            FUTURE_TEN(33) FUTURE_TEN(34) FUTURE_TEN(35) FUTURE_TEN(36) FUTURE_TEN(37) FUTURE_TEN(38) FUTURE_TEN(39)

@@ -11,8 +11,8 @@ constexpr int first_number = 10000;
 
 }  // namespace
 
-#define ENTRY(name, group)                                                    \
-  extern "C" [[gnu::visibility("default"), gnu::weak]] int name() noexcept;   \
+#define ENTRY(name, group)                                                  \
+  extern "C" [[gnu::visibility("default"), gnu::weak]] int name() noexcept; \
   int name() noexcept { return first_number + number_##name; }
 #include "replay/driver_entry_points.inc"
 

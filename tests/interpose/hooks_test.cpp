@@ -15,8 +15,8 @@
 namespace refrain::tests {
 namespace {
 
-using interpose::EntryPoint;
 using interpose::entry_point_count;
+using interpose::EntryPoint;
 using Lines = std::vector<std::string>;
 
 int real_result = 0;
@@ -33,7 +33,8 @@ interpose::LoadedDriver make_driver() {
   interpose::LoadedDriver driver;
   for (unsigned i = 0; i < entry_point_count; ++i) {
     void* function = reinterpret_cast<void*>(&any_real_function);
-    std::memcpy(reinterpret_cast<char*>(static_cast<void*>(&driver.functions)) + i * sizeof(void*), &function, sizeof function);
+    std::memcpy(reinterpret_cast<char*>(static_cast<void*>(&driver.functions)) + i * sizeof(void*), &function,
+                sizeof function);
   }
   return driver;
 }
@@ -63,8 +64,9 @@ TEST_F(Hooks, launch_that_is_held_is_not_made) {
   EXPECT_EQ(refrain_hooks.cuLaunchKernel(function(0x50), 1, 2, 3, 4, 5, 6, 7, stream(0x20), parameters, nullptr),
             CUDA_ERROR_LAUNCH_FAILED);
   EXPECT_EQ(real_calls, 0);
-  EXPECT_EQ(recording.calls, Lines{"hold kernel 0x50 on 0x20 grid 1 2 3 block 4 5 6 shared 7 attributes 0 cooperative false "
-                                   "parameters -"});
+  EXPECT_EQ(recording.calls,
+            Lines{"hold kernel 0x50 on 0x20 grid 1 2 3 block 4 5 6 shared 7 attributes 0 cooperative false "
+                  "parameters -"});
 }
 
 TEST_F(Hooks, launch_that_is_not_held_is_made_once_and_told) {
@@ -102,8 +104,9 @@ TEST_F(Hooks, extended_and_cooperative_launches_are_described) {
   config.numAttrs = 2;
   refrain_hooks.cuLaunchKernelEx(&config, function(0x51), nullptr, nullptr);
   refrain_hooks.cuLaunchCooperativeKernel(function(0x52), 1, 1, 1, 1, 1, 1, 0, stream(0x31), nullptr);
-  EXPECT_EQ(recording.calls, (Lines{"hold kernel 0x51 on 0x30 grid 2 2 2 block 3 3 3 shared 4 attributes 2 cooperative false - -",
-                                    "hold kernel 0x52 on 0x31 grid 1 1 1 block 1 1 1 shared 0 attributes 0 cooperative true - -"}));
+  EXPECT_EQ(recording.calls,
+            (Lines{"hold kernel 0x51 on 0x30 grid 2 2 2 block 3 3 3 shared 4 attributes 2 cooperative false - -",
+                   "hold kernel 0x52 on 0x31 grid 1 1 1 block 1 1 1 shared 0 attributes 0 cooperative true - -"}));
 }
 
 TEST_F(Hooks, X5_launch_configuration_that_cannot_be_read_is_left_to_the_driver) {
@@ -143,7 +146,8 @@ TEST_F(Hooks, waits_are_safe_points_only_when_they_succeeded) {
   real_result = 0;
   refrain_hooks.cuEventElapsedTime(nullptr, nullptr, nullptr);
   refrain_hooks.cuMemcpyDtoH_v2(nullptr, 0, 0);
-  EXPECT_EQ(recording.calls, (Lines{"order_all cuEventElapsedTime", "real", "order_all cuMemcpyDtoH_v2", "real", "safe_point"}));
+  EXPECT_EQ(recording.calls,
+            (Lines{"order_all cuEventElapsedTime", "real", "order_all cuMemcpyDtoH_v2", "real", "safe_point"}));
 }
 
 TEST_F(Hooks, ends_are_told_before_they_happen) {
@@ -156,10 +160,10 @@ TEST_F(Hooks, ends_are_told_before_they_happen) {
   refrain_hooks.cuMemUnmap(0, 0);
   refrain_hooks.cuFuncSetAttribute(nullptr, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 0);
   refrain_hooks.cuMemFreeAsync(0, stream(0x65));
-  EXPECT_EQ(recording.calls,
-            (Lines{"code_unloads 0x60", "real", "code_unloads 0x61", "real", "context_ends 0x62", "real", "context_ends 0x0",
-                   "real", "context_ends 0x0", "real", "stream_ends 0x64", "real", "memory_ends", "real",
-                   "state_changes cuFuncSetAttribute", "real", "memory_ends", "order_stream 0x65 cuMemFreeAsync", "real"}));
+  EXPECT_EQ(recording.calls, (Lines{"code_unloads 0x60", "real", "code_unloads 0x61", "real", "context_ends 0x62",
+                                    "real", "context_ends 0x0", "real", "context_ends 0x0", "real", "stream_ends 0x64",
+                                    "real", "memory_ends", "real", "state_changes cuFuncSetAttribute", "real",
+                                    "memory_ends", "order_stream 0x65 cuMemFreeAsync", "real"}));
 }
 
 TEST_F(Hooks, O6_capture_of_the_program_is_told_before_and_after) {
@@ -177,10 +181,11 @@ TEST_F(Hooks, streams_are_found_among_the_arguments) {
   refrain_hooks.cuGraphLaunch(nullptr, stream(0x24));
   refrain_hooks.cuStreamWriteValue32_v2(stream(0x25), 0, 0, 0);
   refrain_hooks.cuGraphInstantiateWithParams(nullptr, nullptr, nullptr);
-  EXPECT_EQ(recording.calls, (Lines{"order_stream 0x21 cuStreamWaitEvent", "real", "order_stream 0x22 cuMemcpyHtoDAsync_v2",
-                                    "real", "order_stream 0x23 cuMemcpyBatchAsync_v2", "real", "order_stream 0x24 cuGraphLaunch",
-                                    "real", "order_stream 0x25 cuStreamWriteValue32_v2", "real",
-                                    "order_all cuGraphInstantiateWithParams", "real"}));
+  EXPECT_EQ(
+      recording.calls,
+      (Lines{"order_stream 0x21 cuStreamWaitEvent", "real", "order_stream 0x22 cuMemcpyHtoDAsync_v2", "real",
+             "order_stream 0x23 cuMemcpyBatchAsync_v2", "real", "order_stream 0x24 cuGraphLaunch", "real",
+             "order_stream 0x25 cuStreamWriteValue32_v2", "real", "order_all cuGraphInstantiateWithParams", "real"}));
 }
 
 TEST_F(Hooks, X14_call_from_inside_a_call_passes) {

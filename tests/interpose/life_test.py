@@ -17,7 +17,8 @@ class Life(PreloadTest):
         self.assert_same(["arguments-arrive"])
 
     def test_ends_of_the_process(self):
-        for way, code in {"exit": 21, "_exit": 22, "quick_exit": 23, "return": 24, "abort": -6, "signal": -15, "thread": 25}.items():
+        codes = {"exit": 21, "_exit": 22, "quick_exit": 23, "return": 24, "thread": 25, "abort": -6, "signal": -15}
+        for way, code in codes.items():
             with self.subTest(way=way):
                 bare = probe("end-by", way)
                 result = probe("end-by", way, variables=preloaded(REFRAIN_MODE="replay"))
@@ -55,7 +56,8 @@ class Life(PreloadTest):
     def test_statistics(self):
         result = probe("statistics", variables=preloaded())
         self.assertEqual(
-            result.out, "before cuInit 0\ninit 0\nactive, launches 10, calls add up 1\ntoo small -1 none -1 a part 0 16 0 0\n"
+            result.out,
+            "before cuInit 0\ninit 0\nactive, launches 10, calls add up 1\ntoo small -1 none -1 a part 0 16 0 0\n",
         )
         for variables in ({"LD_PRELOAD": LIBRARY}, preloaded(REFRAIN_DISABLE="true"), preloaded(REFRAIN_MODE="off")):
             self.assertEqual(probe("statistics", variables=variables).out, "before cuInit 0\ninit 0\nnot active\n")
@@ -84,7 +86,8 @@ class Messages(PreloadTest):
         self.assertRegex(result.err, r"\Arefrain: the driver is for CUDA 12\.3.*off\n\Z")
 
     def test_J3_faulty_variables_are_one_line_and_off(self):
-        for name, value in {"REFRAIN_DISABLE": "yes", "REFRAIN_MODE": "reply", "REFRAIN_POLICY": "/no/such/policy.json"}.items():
+        faults = {"REFRAIN_DISABLE": "yes", "REFRAIN_MODE": "reply", "REFRAIN_POLICY": "/no/such/policy.json"}
+        for name, value in faults.items():
             with self.subTest(variable=name):
                 result = probe("statistics", variables=preloaded(**{name: value}))
                 self.assertIn("not active", result.out)
@@ -97,13 +100,14 @@ class Messages(PreloadTest):
 
     def test_closed_and_broken_stderr(self):
         variables = preloaded(FAKE_DRIVER_VERSION="14000")
-        command = f"{PROBES}/probe statistics"
-        closed = subprocess.run(["sh", "-c", f"exec {command} 2>&-"], env=environment(**variables), capture_output=True, text=True)
+        command = [f"{PROBES}/probe", "statistics"]
+        options = {"env": environment(**variables), "stdout": subprocess.PIPE, "text": True}
+        closed = subprocess.run(["sh", "-c", 'exec "$@" 2>&-', "sh", *command], **options)
         self.assertIn("not active", closed.stdout)
         self.assertEqual(closed.returncode, 0)
         read_end, write_end = os.pipe()
         os.close(read_end)  # whoever writes now gets SIGPIPE
-        broken = subprocess.run(command.split(), env=environment(**variables), stdout=subprocess.PIPE, stderr=write_end, text=True)
+        broken = subprocess.run(command, stderr=write_end, **options)
         os.close(write_end)
         self.assertIn("not active", broken.stdout)
         self.assertEqual(broken.returncode, 0)
@@ -111,16 +115,15 @@ class Messages(PreloadTest):
     def test_file_that_takes_the_number_of_a_closed_stderr_is_not_written(self):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "data")
-            # Closed when the program starts; the shell inside opens the file and gets number 2, then starts the probe
-            # in its place, which is not told that 2 was ever closed. The library of the first program must stay silent.
-            script = f"import os; f = os.open('{path}', os.O_CREAT | os.O_WRONLY); assert f == 2, f\n" + (
-                "import ctypes; d = ctypes.CDLL('libcuda.so.1'); print(d.cuInit(0)); os._exit(0)"
+            # stderr is closed when the program starts; then it opens a file of its own, which gets the number.
+            script = f"import os; f = os.open('{path}', os.O_CREAT | os.O_WRONLY); print(f)\n" + (
+                "import ctypes; d = ctypes.CDLL('libcuda.so.1'); print(d.cuInit(0), flush=True); os._exit(0)"
             )
             result = subprocess.run(
-                ["sh", "-c", f'exec python3 -c "$1" 2>&-', "sh", script],
-                env=environment(**preloaded(FAKE_DRIVER_VERSION="14000")), capture_output=True, text=True,
+                ["sh", "-c", 'exec python3 -c "$1" 2>&-', "sh", script],
+                env=environment(**preloaded(FAKE_DRIVER_VERSION="14000")), stdout=subprocess.PIPE, text=True,
             )
-            self.assertEqual(result.stdout, "0\n", result.stderr)
+            self.assertEqual(result.stdout, "2\n0\n")
             self.assertEqual(os.path.getsize(path), 0)
 
     def test_log_that_cannot_be_written_is_one_line(self):

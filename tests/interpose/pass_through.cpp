@@ -46,8 +46,8 @@ int main() {
     const double hooked = nanoseconds([&] { sink = launch(1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0); });
     const double bare_free = nanoseconds([&] { sink = real_release(0); });
     const double hooked_free = nanoseconds([&] { sink = release(0); });
-    std::printf("%-14s launch %5.1f ns bare, %5.1f ns hooked (+%.1f); free %5.1f ns bare, %5.1f ns hooked (+%.1f)\n", when,
-                bare, hooked, hooked - bare, bare_free, hooked_free, hooked_free - bare_free);
+    std::printf("%-14s launch %5.1f ns bare, %5.1f ns hooked (+%.1f); free %5.1f ns bare, %5.1f ns hooked (+%.1f)\n",
+                when, bare, hooked, hooked - bare, bare_free, hooked_free, hooked_free - bare_free);
   };
   measure("before cuInit:");
   if (begin(0) != 0) return 3;

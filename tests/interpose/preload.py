@@ -1,7 +1,7 @@
 """How the tests start a program bare and under Refrain.
 
-The build gives the paths by variables: REFRAIN_LIBRARY, REFRAIN_COMMAND, PROBES (the folder of the probe programs and their
-libraries) and FAKE_DRIVER (the folder of the fake libcuda.so.1).
+The build gives the paths by variables: REFRAIN_LIBRARY, REFRAIN_COMMAND, PROBES (the folder of the probe programs and
+their libraries) and FAKE_DRIVER (the folder of the fake libcuda.so.1).
 """
 
 import dataclasses
@@ -32,9 +32,9 @@ def environment(**variables):
 
 
 def run(command, variables=None, **options):
-    done = subprocess.run(
-        [str(c) for c in command], env=environment(**(variables or {})), capture_output=True, text=True, timeout=120, **options
-    )
+    words = [str(word) for word in command]
+    settings = {"env": environment(**(variables or {})), "capture_output": True, "text": True, "timeout": 120}
+    done = subprocess.run(words, **settings, **options)
     return Result(done.returncode, done.stdout, done.stderr)
 
 

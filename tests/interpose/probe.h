@@ -1,5 +1,5 @@
-// A program that uses the driver in one of many ways and prints what it sees: the tests run it bare and under Refrain and
-// compare. Each way is a function of its own, in the file of its concept.
+// A program that uses the driver in one of many ways and prints what it sees: the tests run it bare and under Refrain
+// and compare. Each way is a function of its own, in the file of its concept.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ template <typename Function>
 Function find_as(const char* name) {
   return reinterpret_cast<Function>(find(name));
 }
-/// Calls a function with zeros and prints its name, what it returned and, when `kind` is true, whether it was given as the
-/// driver's own address.
+/// Calls a function with zeros and prints its name, what it returned and, when `kind` is true, whether it was given as
+/// the driver's own address.
 int call_with_zeros(void* function);
 /// "driver" for an address in libcuda, "none" for NULL, "hook" for anything else.
 const char* kind_of(const void* function);

@@ -23,9 +23,7 @@ using Launch = int (*)(long, unsigned, unsigned, unsigned, unsigned, unsigned, u
 
 void initialise() { std::printf("init %d\n", call_with_zeros(find("cuInit"))); }
 
-int launch(long function) {
-  return find_as<Launch>("cuLaunchKernel")(function, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10);
-}
+int launch(long function) { return find_as<Launch>("cuLaunchKernel")(function, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10); }
 
 /// The statistics by the way that refrain.h tells; false when Refrain is not loaded or off.
 bool read_statistics(refrain_statistics& statistics) {
@@ -121,7 +119,8 @@ int threads_end() {
   for (std::thread& thread : threads) thread.join();
   std::printf("ended\n");
   refrain_statistics statistics{};
-  if (read_statistics(statistics)) std::fprintf(stderr, "seen %lu\n", static_cast<unsigned long>(statistics.launches_seen));
+  if (read_statistics(statistics))
+    std::fprintf(stderr, "seen %lu\n", static_cast<unsigned long>(statistics.launches_seen));
   return 0;
 }
 
@@ -175,7 +174,8 @@ int statistics() {
     small.size = 16;
     const int result = read(&small);
     std::printf(" a part %d %zu %lu %lu\n", result, small.size,
-                static_cast<unsigned long>(small.launches_seen - after.launches_seen), static_cast<unsigned long>(small.calls));
+                static_cast<unsigned long>(small.launches_seen - after.launches_seen),
+                static_cast<unsigned long>(small.calls));
   } else {
     std::printf("not active\n");
   }

@@ -19,7 +19,8 @@ constexpr const char* all_names[] = {
 void print_lookup(const char* what, void* handle, const char* name) {
   void* found = dlsym(handle, name);
   const char* error = dlerror();
-  std::printf("%s %s: %s, %s\n", what, name, found != nullptr ? "found" : "none", error != nullptr ? "error" : "no error");
+  std::printf("%s %s: %s, %s\n", what, name, found != nullptr ? "found" : "none",
+              error != nullptr ? "error" : "no error");
 }
 
 void print_scopes(const char* when) {
@@ -42,7 +43,8 @@ void print_local(const char* library, int flags) {
   }
   auto by_default = reinterpret_cast<AskDefault>(dlsym(handle, "local_default"));
   auto by_next = reinterpret_cast<AskDefault>(dlsym(handle, "local_next"));
-  for (const char* name : {"local_only_in_dependency", "local_in_both", "cuCtxSynchronize", "cuNoSuchFunction", "strlen"}) {
+  for (const char* name :
+       {"local_only_in_dependency", "local_in_both", "cuCtxSynchronize", "cuNoSuchFunction", "strlen"}) {
     void* found = by_default(name);
     void* next = by_next(name);
     std::printf("local %s: %s %s", name, found != nullptr ? "found" : "none", next != nullptr ? "found" : "none");
@@ -124,8 +126,8 @@ int look_up_unknown() {
   find_as<ResolverWithStatus>("cuGetProcAddress_v2")("cuFutureSum", &resolved, 13000, 0, nullptr);
   std::printf("same %d\n", resolved == reinterpret_cast<void*>(sum));
   std::printf("resolved %d\n", reinterpret_cast<Sum>(resolved)(1, 1, 1, 1, 1, 1, 1, 1, 1, 1));
-  std::fprintf(stderr, "%s %s %s %s\n", kind_of(reinterpret_cast<void*>(sum)), kind_of(reinterpret_cast<void*>(variable)),
-               kind_of(resolved), kind_of(find("cudbgFutureDebug")));
+  std::fprintf(stderr, "%s %s %s %s\n", kind_of(reinterpret_cast<void*>(sum)),
+               kind_of(reinterpret_cast<void*>(variable)), kind_of(resolved), kind_of(find("cudbgFutureDebug")));
   return 0;
 }
 

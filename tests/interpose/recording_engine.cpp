@@ -16,9 +16,10 @@ using tests::recording;
 std::string text(CUstream stream) { return fmt::format("{:#x}", reinterpret_cast<std::uintptr_t>(stream)); }
 std::string text(const KernelCall& call) {
   return fmt::format("kernel {:#x} on {} grid {} {} {} block {} {} {} shared {} attributes {} cooperative {} {} {}",
-                     reinterpret_cast<std::uintptr_t>(call.function), text(call.stream), call.grid.x, call.grid.y, call.grid.z,
-                     call.block.x, call.block.y, call.block.z, call.shared, call.attribute_count, call.cooperative,
-                     call.parameters != nullptr ? "parameters" : "-", call.extra != nullptr ? "extra" : "-");
+                     reinterpret_cast<std::uintptr_t>(call.function), text(call.stream), call.grid.x, call.grid.y,
+                     call.grid.z, call.block.x, call.block.y, call.block.z, call.shared, call.attribute_count,
+                     call.cooperative, call.parameters != nullptr ? "parameters" : "-",
+                     call.extra != nullptr ? "extra" : "-");
 }
 std::string text(const MemsetCall& call) {
   return fmt::format("memset {:#x} pitch {} value {} size {} {}x{} on {}", call.bytes.destination, call.bytes.pitch,
@@ -63,7 +64,9 @@ void Engine::context_ends(CUcontext context) noexcept {
 }
 void Engine::stream_ends(CUstream stream) noexcept { note("stream_ends " + text(stream)); }
 void Engine::memory_ends() noexcept { note("memory_ends"); }
-void Engine::state_changes(EntryPoint cause) noexcept { note(fmt::format("state_changes {}", interpose::name_of(cause))); }
+void Engine::state_changes(EntryPoint cause) noexcept {
+  note(fmt::format("state_changes {}", interpose::name_of(cause)));
+}
 void Engine::capture_begins(CUstream stream) noexcept { note("capture_begins " + text(stream)); }
 void Engine::capture_began(CUstream stream, CUresult result) noexcept {
   note(fmt::format("capture_began {} = {}", text(stream), static_cast<int>(result)));

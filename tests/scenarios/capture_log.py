@@ -26,6 +26,11 @@ class CaptureLog:
         """One counter, summed over the regions."""
         return sum(region[member] for region in self.final()["regions"])
 
+    def failures_to_replay(self):
+        """Times that calls fell back against the policy's wish: what strict mode reports."""
+        wished = ("eager_operation", "launch_error", "program_capture", "paused")
+        return self.final().get("fallbacks", sum(self.fallbacks(*wished).values()))
+
     def fallbacks(self, *ignored):
         """Times that calls fell back, by reason."""
         counts = {}

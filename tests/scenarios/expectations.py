@@ -94,14 +94,14 @@ EXPECTATIONS = {
     "v2_seed_and_offset": {"replay": STEADY + [patches_at_least(100), graphs_at_most(2)]},
     "v3_moving_addresses": {"replay": STEADY + [patches_at_least(100), graphs_at_most(64)]},
     "v4_gradient_accumulation": {"replay": [replay_share(0.85), variants_at_most(8)]},
-    "v5_first_microbatch": {"replay": [replay_share(0.85), variants_at_most(16)]},
-    "v6_sizes_change": {"replay": STEADY},
+    "v5_first_microbatch": {"replay": [replay_share(0.7), variants_at_most(16)]},
+    "v6_sizes_change": {"replay": [replay_share(0.6)]},
     "v7_data_dependent_launches": {"replay": [replay_share(0.3)]},
     "v8_kernel_in_some_iterations": {"replay": [replay_share(0.85), variants_at_most(4)]},
     "v9_parameter_forms": {"replay": STEADY},
     "v10_padding_garbage": {"replay": STEADY + [variants_at_most(2), graphs_at_most(4)]},
     "v11_descriptor_by_value": {"replay": STEADY + [patches_at_least(50)]},
-    "v13_memsets_and_copies": {"replay": [replay_share(0.5), patches_at_least(50)]},
+    "v13_rows": {"replay": [replay_share(0.8), patches_at_least(50)]},
     "l1_moved_memory": {"replay": [replay_share(0.8)]},
     "l3_stream_ordered_allocation": {"replay": [replay_share(0.8)]},
     "l5_free_while_held": {"replay": []},
@@ -160,7 +160,7 @@ REFUSALS = [
     "cuStreamEndCapture:1:901",
     "cuGraphUpload:*:1",
 ]
-FAULTS = {"v3_moving_addresses": REFUSALS, "v13_memsets_and_copies": REFUSALS, "j4_nothing_changes": REFUSALS}
+FAULTS = {"v3_moving_addresses": REFUSALS, "v13_rows": REFUSALS, "j4_nothing_changes": REFUSALS}
 
 # Ended before Refrain can write its counters.
 NO_COUNTERS = {"l10_quick_exit_with_held_calls"}

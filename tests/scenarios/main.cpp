@@ -1,4 +1,6 @@
-// Runs one scenario: scenarios NAME [--iterations N] [--wait each|end]; scenarios --list names them all.
+// Runs one scenario: scenarios NAME [--iterations N] [--wait each|end]; scenarios --list names them all;
+// scenarios --list-is NAME... fails unless these are all.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
@@ -16,11 +18,25 @@ static int run(const Registration& registration, int iterations, bool wait_each)
   return 0;
 }
 
+/// Whether the scenarios have exactly these names.
+static bool list_is(const std::vector<std::string_view>& names) {
+  auto missing = [&](const Registration* registration) {
+    return std::find(names.begin(), names.end(), registration->name) == names.end();
+  };
+  const auto& all = registrations();
+  for (const Registration* registration : all) {
+    if (missing(registration)) std::fprintf(stderr, "not listed: %s\n", registration->name);
+  }
+  return names.size() == all.size() && std::none_of(all.begin(), all.end(), missing);
+}
+
 int main(int count, char** arguments) {
   if (count == 2 && std::string_view(arguments[1]) == "--list") {
     for (const Registration* registration : registrations()) std::puts(registration->name);
     return 0;
   }
+  if (count > 1 && std::string_view(arguments[1]) == "--list-is")
+    return list_is({arguments + 2, arguments + count}) ? 0 : 1;
   int iterations = 0;
   bool wait_each = true;
   for (int i = 2; i + 1 < count; i += 2) {

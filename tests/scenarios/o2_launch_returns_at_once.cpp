@@ -37,6 +37,7 @@ SCENARIO_OF(o10_device_waits_for_the_host, 32) {
   const CUfunction mix = scenario.kernel("mix"), fill = scenario.kernel("fill"),
                    accumulate = scenario.kernel("accumulate"), wait_for = scenario.kernel("wait_for");
   const CUstream stream = scenario.stream(), side = scenario.make_stream();
+  const CUevent taken = scenario.make_event();
   Ledger ledger(scenario, {&data, &other, &seen});
   for (int i = 1; i <= scenario.iterations(); ++i) {
     const auto iteration = static_cast<unsigned>(i);
@@ -54,6 +55,8 @@ SCENARIO_OF(o10_device_waits_for_the_host, 32) {
     flag.set(iteration);
     CALL(cuStreamSynchronize, side);
     ledger.take(stream);
+    CALL(cuEventRecord, taken, stream);
+    CALL(cuStreamWaitEvent, side, taken, 0);
   }
   ledger.close();
   CALL(cuStreamDestroy, side);

@@ -84,12 +84,16 @@ SCENARIO(o3_joined_by_the_host) {
     {
       const Range range("region two streams");
       for (unsigned part = 0; part < 4; ++part) {
-        launch(kernels.mix, {}, first, data.address(), data.address(), n, part);
-        launch(kernels.mix, {}, second, branch.address(), branch.address(), n, part);
+        const bool on_first = part % 2 == 0;
+        const Buffer& buffer = on_first ? data : branch;
+        for (unsigned step = 0; step < 3; ++step) {
+          launch(kernels.mix, {}, on_first ? first : second, buffer.address(), buffer.address(), n, step);
+        }
       }
     }
     CALL(cuStreamSynchronize, second);
     ledger.take(first);
+    CALL(cuStreamSynchronize, first);
   }
   ledger.close();
   CALL(cuStreamDestroy, second);

@@ -117,11 +117,10 @@ CUresult end_capture(const std::shared_ptr<Stream>& stream, std::shared_ptr<Grap
     invalidate(*capture);
     return CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
   }
-  if (capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED && capture->thread != this_thread().id) {
-    return CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
-  }
   CUresult result = CUDA_SUCCESS;
-  if (capture->status == CU_STREAM_CAPTURE_STATUS_INVALIDATED) {
+  if (capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED && capture->thread != this_thread().id) {
+    result = CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
+  } else if (capture->status == CU_STREAM_CAPTURE_STATUS_INVALIDATED) {
     result = CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
   } else if (!joined(*capture)) {
     result = CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
@@ -255,16 +254,22 @@ CUresult check_legacy_use(Stream& stream) {
 
 CUresult refuse_in_capture(Stream& stream) {
   const std::lock_guard lock(capture_lock());
-  if (stream.capture == nullptr) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-  if (stream.capture->status != CU_STREAM_CAPTURE_STATUS_ACTIVE) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
-  invalidate(*stream.capture);
+  if (stream.capture != nullptr) invalidate(*stream.capture);
   return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
 }
 
-CUresult refuse_captured_event(Event& event) {
+CUresult refuse_captured_event(Event& event, bool invalidates) {
   const std::lock_guard lock(capture_lock());
-  if (const auto capture = event.capture.lock(); capture != nullptr) invalidate(*capture);
+  const auto capture = event.capture.lock();
+  if (capture == nullptr || capture->streams.empty()) return CUDA_ERROR_INVALID_VALUE;  // that capture is over
+  if (invalidates) invalidate(*capture);
   return CUDA_ERROR_CAPTURED_EVENT;
+}
+
+void invalidate_capture(Stream& stream) {
+  if (!stream.capturing.load()) return;
+  const std::lock_guard lock(capture_lock());
+  if (stream.capture != nullptr) invalidate(*stream.capture);
 }
 
 }  // namespace refrain::tests::simulated

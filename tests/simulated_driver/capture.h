@@ -59,6 +59,8 @@ CUresult check_legacy_use(Stream& stream);
 /// A call that a capturing stream cannot take: always an error.
 CUresult refuse_in_capture(Stream& stream);
 /// A question about the progress of an event that is part of a capture: always an error.
-CUresult refuse_captured_event(Event& event);
+CUresult refuse_captured_event(Event& event, bool invalidates);
+/// Something went wrong on a stream: if it captures, the capture is invalid.
+void invalidate_capture(Stream& stream);
 
 }  // namespace refrain::tests::simulated

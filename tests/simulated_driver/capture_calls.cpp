@@ -14,6 +14,7 @@ namespace {
 CUresult begin(CUstream handle, CUstreamCaptureMode mode) {
   std::shared_ptr<Stream> stream;
   if (const CUresult result = find_stream(handle, &stream); result != CUDA_SUCCESS) return result;
+  if (const CUresult result = check_legacy_use(*stream); result != CUDA_SUCCESS) return result;
   return begin_capture(stream, mode, {});
 }
 

@@ -54,11 +54,13 @@ std::shared_ptr<Context> create_context(int device, unsigned flags, bool primary
   context->flags = flags;
   context->primary = primary;
   context->limits = {{CU_LIMIT_STACK_SIZE, 1024},
-                     {CU_LIMIT_PRINTF_FIFO_SIZE, size_t{7} << 20},
+                     {CU_LIMIT_PRINTF_FIFO_SIZE, 8650752},
                      {CU_LIMIT_MALLOC_HEAP_SIZE, size_t{8} << 20},
                      {CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT, 2048},
                      {CU_LIMIT_MAX_L2_FETCH_GRANULARITY, 64},
-                     {CU_LIMIT_PERSISTING_L2_CACHE_SIZE, 0}};
+                     {CU_LIMIT_PERSISTING_L2_CACHE_SIZE, 11796480},
+                     {CU_LIMIT_SHMEM_SIZE, 232448},
+                     {CU_LIMIT_CIG_ENABLED, 0}};
   context->legacy = create_stream(context, Stream::Kind::legacy, CU_STREAM_DEFAULT, 0);
   contexts().add(context);
   return context;

@@ -165,7 +165,7 @@ SIM(cuCtxGetFlags)(unsigned* flags) {
   std::shared_ptr<Context> context;
   if (const CUresult result = current_context(&context); result != CUDA_SUCCESS) return result;
   if (flags == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  *flags = context->flags;
+  *flags = context->flags | CU_CTX_MAP_HOST;  // host memory is mapped whether asked for or not
   return CUDA_SUCCESS;
 }
 SIM(cuCtxSetFlags)(unsigned flags) {
@@ -188,9 +188,11 @@ SIM(cuCtxSynchronize_v2)(CUcontext handle) {
 SIM(cuCtxSetLimit)(CUlimit limit, size_t value) {
   std::shared_ptr<Context> context;
   if (const CUresult result = current_context(&context); result != CUDA_SUCCESS) return result;
+  if (const CUresult result = forbid_unsafe_call(); result != CUDA_SUCCESS) return result;
+  if (limit == CU_LIMIT_STACK_SIZE) synchronize(*context);
   const std::lock_guard lock(context->settings);
   const auto found = context->limits.find(limit);
-  if (found == context->limits.end()) return CUDA_ERROR_UNSUPPORTED_LIMIT;
+  if (found == context->limits.end()) return limit < CU_LIMIT_MAX ? CUDA_ERROR_UNSUPPORTED_LIMIT : CUDA_ERROR_INVALID_VALUE;
   found->second = value;
   return CUDA_SUCCESS;
 }
@@ -200,7 +202,7 @@ SIM(cuCtxGetLimit)(size_t* value, CUlimit limit) {
   if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const std::lock_guard lock(context->settings);
   const auto found = context->limits.find(limit);
-  if (found == context->limits.end()) return CUDA_ERROR_UNSUPPORTED_LIMIT;
+  if (found == context->limits.end()) return limit < CU_LIMIT_MAX ? CUDA_ERROR_UNSUPPORTED_LIMIT : CUDA_ERROR_INVALID_VALUE;
   *value = found->second;
   return CUDA_SUCCESS;
 }
@@ -266,6 +268,7 @@ SIM(cuDevicePrimaryCtxRetain)(CUcontext* out, CUdevice device) {
   Primary& of = primary(device);
   const std::lock_guard lock(of.mutex);
   if (of.context == nullptr) of.context = create_context(device, of.flags, true);
+  if (const CUresult error = of.context->error.load(); error != CUDA_SUCCESS) return error;
   ++of.retained;
   *out = of.context->handle;
   return CUDA_SUCCESS;

@@ -92,9 +92,6 @@ CUresult issue_copy(CUstream handle, const CUDA_MEMCPY3D& descriptor, bool waits
   if (const CUresult result = find_stream(handle, &stream); result != CUDA_SUCCESS) return result;
   Copy copy;
   if (const CUresult result = prepare_copy(descriptor, &copy); result != CUDA_SUCCESS) return result;
-  if (waits) {
-    if (const CUresult result = forbid_unsafe_call(); result != CUDA_SUCCESS) return result;
-  }
   if (copy.width == 0) return CUDA_SUCCESS;
   // In a capture, pageable memory is read and written when the graph runs.
   if (stream->capturing.load()) return issue(stream, std::move(copy));
@@ -105,14 +102,14 @@ CUresult issue_copy(CUstream handle, const CUDA_MEMCPY3D& descriptor, bool waits
   return must_wait ? finish(stream, place) : CUDA_SUCCESS;
 }
 
-CUresult prepare_fill(const CUDA_MEMSET_NODE_PARAMS& p, Fill* fill) {
+CUresult prepare_fill(const CUDA_MEMSET_NODE_PARAMS& p, bool captured, Fill* fill) {
   if (p.elementSize != 1 && p.elementSize != 2 && p.elementSize != 4) return CUDA_ERROR_INVALID_VALUE;
   if (p.dst % p.elementSize != 0) return CUDA_ERROR_INVALID_VALUE;
   *fill = {p.dst, p.pitch, p.value, p.elementSize, p.width, p.height};
   if (p.width == 0 || p.height == 0) return CUDA_SUCCESS;
   const uint64_t row = p.width * p.elementSize;
   if (p.height > 1 && (p.pitch < row || p.pitch % p.elementSize != 0)) return CUDA_ERROR_INVALID_VALUE;
-  if (!known_to_calls(p.dst, (p.height - 1) * p.pitch * (p.height > 1) + row)) return CUDA_ERROR_INVALID_VALUE;
+  if (!captured && !known_to_calls(p.dst, (p.height - 1) * p.pitch * (p.height > 1) + row)) return CUDA_ERROR_INVALID_VALUE;
   return CUDA_SUCCESS;
 }
 
@@ -120,10 +117,7 @@ CUresult issue_fill(CUstream handle, const CUDA_MEMSET_NODE_PARAMS& parameters, 
   std::shared_ptr<Stream> stream;
   if (const CUresult result = find_stream(handle, &stream); result != CUDA_SUCCESS) return result;
   Fill fill;
-  if (const CUresult result = prepare_fill(parameters, &fill); result != CUDA_SUCCESS) return result;
-  if (waits) {
-    if (const CUresult result = forbid_unsafe_call(); result != CUDA_SUCCESS) return result;
-  }
+  if (const CUresult result = prepare_fill(parameters, stream->capturing.load(), &fill); result != CUDA_SUCCESS) return result;
   if (fill.width == 0 || fill.height == 0) return CUDA_SUCCESS;
   const auto allocation = host_view().find(fill.destination);
   const bool must_wait = waits && allocation != nullptr && (allocation->on_host() || allocation->kind == MemoryKind::managed);

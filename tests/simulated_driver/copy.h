@@ -15,8 +15,8 @@ CUDA_MEMCPY3D linear_copy(CUmemorytype to, uint64_t destination, CUmemorytype fr
 /// Reads the source now, when it is pageable memory.
 void stage(Copy* copy);
 
-/// The value of a fill, checked.
-CUresult prepare_fill(const CUDA_MEMSET_NODE_PARAMS& parameters, Fill* fill);
+/// The value of a fill. `captured`: addresses are not looked at.
+CUresult prepare_fill(const CUDA_MEMSET_NODE_PARAMS& parameters, bool captured, Fill* fill);
 
 /// Issues a copy on a stream. `waits`: a call without "Async", which returns when the copy is done if either side is host
 /// memory.

@@ -21,7 +21,7 @@ CUresult record(CUevent handle, CUstream stream_handle, unsigned flags) {
     if (flags == CU_EVENT_RECORD_EXTERNAL) return issue(stream, EventRecord{event, nullptr});
     return capture_record(*stream, *event);
   }
-  if (flags == CU_EVENT_RECORD_EXTERNAL) return CUDA_ERROR_INVALID_VALUE;
+  if (flags == CU_EVENT_RECORD_EXTERNAL) return CUDA_ERROR_ILLEGAL_STATE;
   if (const CUresult result = check_legacy_use(*stream); result != CUDA_SUCCESS) return result;
   forget_capture(*event);
   // The place in the stream and the event's newest record change together, else two threads that record would disagree.
@@ -36,7 +36,7 @@ CUresult find_for_progress(CUevent handle, std::shared_ptr<Event>* event) {
   if (const CUresult result = current_context_even_failed(&context); result != CUDA_SUCCESS) return result;
   *event = events().find(handle);
   if (*event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  if (event_is_captured(**event)) return refuse_captured_event(**event);
+  if (event_is_captured(**event)) return refuse_captured_event(**event, true);
   return forbid_unsafe_call();
 }
 
@@ -44,8 +44,10 @@ CUresult elapsed(float* milliseconds, CUevent start_handle, CUevent end_handle) 
   const auto start = events().find(start_handle);
   const auto end = events().find(end_handle);
   if (start == nullptr || end == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  if (milliseconds == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (event_is_captured(*start) || event_is_captured(*end)) return CUDA_ERROR_CAPTURED_EVENT;
+  if (milliseconds == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  for (const auto& event : {start, end}) {
+    if (event_is_captured(*event)) return refuse_captured_event(*event, false);
+  }
   if (((start->flags | end->flags) & CU_EVENT_DISABLE_TIMING) != 0) return CUDA_ERROR_INVALID_HANDLE;
   const auto from = start->newest();
   const auto to = end->newest();
@@ -57,7 +59,8 @@ CUresult elapsed(float* milliseconds, CUevent start_handle, CUevent end_handle) 
 }
 
 CUresult destroy(CUevent handle) {
-  return events().remove(handle) != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+  const auto event = events().remove(handle);
+  return event != nullptr ? event->context->error.load() : CUDA_ERROR_INVALID_HANDLE;
 }
 
 }  // namespace

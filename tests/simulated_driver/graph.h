@@ -4,6 +4,7 @@
 // Threads: any; one lock guards all graphs and executable graphs. Nothing executes under it.
 #pragma once
 
+#include <array>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -22,7 +23,10 @@ struct Node {
   std::shared_ptr<Context> context;
   Work work;
   std::vector<Dependency> dependencies;
-  std::vector<void*> parameter_pointers;  ///< what the getter of parameters handed out
+  // What the getter of parameters handed out.
+  std::vector<void*> parameter_pointers;
+  std::array<void*, 5> extra{};
+  size_t packed_size = 0;
 };
 
 struct Graph {

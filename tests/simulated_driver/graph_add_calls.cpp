@@ -45,6 +45,7 @@ CUresult add_copy(const Place& place, const CUDA_MEMCPY3D* parameters, CUcontext
   if (parameters == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (const CUresult result = context_or_current(handle, &context); result != CUDA_SUCCESS) return result;
   if (const CUresult result = prepare_copy(*parameters, &copy); result != CUDA_SUCCESS) return result;
+  if (copy.width == 0) return CUDA_ERROR_INVALID_VALUE;
   return add(place, std::move(copy), context);
 }
 
@@ -53,7 +54,8 @@ CUresult add_fill(const Place& place, const CUDA_MEMSET_NODE_PARAMS* parameters,
   std::shared_ptr<Context> context;
   if (parameters == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (const CUresult result = context_or_current(handle, &context); result != CUDA_SUCCESS) return result;
-  if (const CUresult result = prepare_fill(*parameters, &fill); result != CUDA_SUCCESS) return result;
+  if (const CUresult result = prepare_fill(*parameters, false, &fill); result != CUDA_SUCCESS) return result;
+  if (fill.width == 0 || fill.height == 0) return CUDA_ERROR_INVALID_VALUE;
   return add(place, fill, context);
 }
 
@@ -79,11 +81,7 @@ CUresult add_child(const Place& place, CUgraph handle) {
   return add(place, ChildGraph{clone_graph(*child, true)}, context);
 }
 
-CUresult add_empty(const Place& place) {
-  std::shared_ptr<Context> context;
-  if (const CUresult result = current_context(&context); result != CUDA_SUCCESS) return result;
-  return add(place, Nothing{}, context);
-}
+CUresult add_empty(const Place& place) { return add(place, Nothing{}, nullptr); }
 
 CUresult add_any(const Place& place, const CUgraphNodeParams* p) {
   if (p == nullptr) return CUDA_ERROR_INVALID_VALUE;

@@ -52,15 +52,18 @@ CUresult flatten(const Graph& graph, const std::vector<size_t>& before, GraphExe
   return CUDA_SUCCESS;
 }
 
+bool cooperative(const KernelLaunch& launch) {
+  return std::any_of(launch.attributes.begin(), launch.attributes.end(), [](const CUlaunchAttribute& attribute) {
+    return attribute.id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE && attribute.value.cooperative != 0;
+  });
+}
+
 /// Whether the work of one node may become that of another in an executable graph.
 CUgraphExecUpdateResult comparable(const Work& before, const Work& after) {
   if (type_of(before) != type_of(after)) return CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED;
   if (const auto* old_launch = std::get_if<KernelLaunch>(&before); old_launch != nullptr) {
     const auto& launch = std::get<KernelLaunch>(after);
-    if (launch.attributes.size() != old_launch->attributes.size()) return CU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANGED;
-    for (size_t i = 0; i < launch.attributes.size(); ++i) {
-      if (launch.attributes[i].id != old_launch->attributes[i].id) return CU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANGED;
-    }
+    if (cooperative(launch) != cooperative(*old_launch)) return CU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANGED;
   }
   if (const auto* old_fill = std::get_if<Fill>(&before); old_fill != nullptr) {
     const auto& fill = std::get<Fill>(after);
@@ -84,6 +87,7 @@ CUresult instantiate(CUgraph handle, uint64_t flags, CUgraphExec* out, Instantia
   if (graph == nullptr || out == nullptr || (flags & ~known_flags) != 0) return CUDA_ERROR_INVALID_VALUE;
   std::shared_ptr<Context> context;
   if (const CUresult result = current_context(&context); result != CUDA_SUCCESS) return result;
+  if (const CUresult result = forbid_unsafe_call(); result != CUDA_SUCCESS) return result;
   auto exec = std::make_shared<GraphExec>();
   exec->flags = flags;
   exec->device = context->device;
@@ -121,18 +125,6 @@ GraphExec::Slot* slot_of(GraphExec& exec, CUgraphNode handle) {
 using namespace refrain::tests::simulated;
 
 namespace {
-
-CUresult launch_into_capture(const std::shared_ptr<Stream>& stream, const GraphExec& exec) {
-  auto child = create_graph();
-  child->child = true;
-  std::vector<std::shared_ptr<Node>> made;
-  for (const GraphExec::Slot& slot : exec.slots) {
-    std::vector<Dependency> dependencies;
-    for (size_t before : slot.dependencies) dependencies.push_back({made[before], {}});
-    made.push_back(add_node(child, std::move(dependencies), slot.enabled ? *slot.work : Work{Nothing{}}, slot.context));
-  }
-  return capture_work(stream, ChildGraph{child}, nullptr);
-}
 
 /// The work of one launch: events get their record of this launch.
 std::shared_ptr<const GraphRun> make_run(const GraphExec& exec) {
@@ -204,6 +196,7 @@ SIM(cuGraphInstantiate_v2)(CUgraphExec* exec, CUgraph graph, CUgraphNode* node, 
   return sim_cuGraphInstantiate(exec, graph, node, log, size);
 }
 SIM(cuGraphExecDestroy)(CUgraphExec handle) {
+  if (const CUresult result = forbid_unsafe_call(); result != CUDA_SUCCESS) return result;
   return graph_execs().remove(handle) != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 SIM(cuGraphExecGetFlags)(CUgraphExec handle, cuuint64_t* flags) {
@@ -225,7 +218,7 @@ SIM(cuGraphLaunch)(CUgraphExec handle, CUstream stream_handle) {
   if (const CUresult result = find_stream(stream_handle, &stream); result != CUDA_SUCCESS) return result;
   const auto exec = graph_execs().find(handle);
   if (exec == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (stream->capturing.load()) return launch_into_capture(stream, *exec);
+  if (stream->capturing.load()) return refuse_in_capture(*stream);
   if (const CUresult result = check_legacy_use(*stream); result != CUDA_SUCCESS) return result;
   stream->queue->wait_for_room();  // not under the lock
   const std::lock_guard lock(graph_lock());

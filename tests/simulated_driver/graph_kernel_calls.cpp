@@ -21,14 +21,15 @@ CUDA_KERNEL_NODE_PARAMS to_v2(const CUDA_KERNEL_NODE_PARAMS_v3& v3) {
 
 CUresult read_kernel(const CUDA_KERNEL_NODE_PARAMS& p, const std::vector<CUlaunchAttribute>& attributes, KernelLaunch* launch,
                      std::shared_ptr<Context>* context) {
+  // Unlike a launch, a node takes a kernel by its own member only.
   const CUfunction function = p.func != nullptr ? p.func : reinterpret_cast<CUfunction>(p.kern);
-  Callee callee;
-  if (function == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (const CUresult result = find_callee(function, &callee); result != CUDA_SUCCESS) return result;
-  if (callee.function != nullptr) {
-    *context = callee.function->context;
-  } else if (const CUresult result = context_or_current(p.ctx, context); result != CUDA_SUCCESS) {
-    return result;
+  if (p.func != nullptr) {
+    const auto found = functions().find(p.func);
+    if (found == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+    *context = found->context;
+  } else {
+    if (kernels().find(p.kern) == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+    if (const CUresult result = context_or_current(p.ctx, context); result != CUDA_SUCCESS) return result;
   }
   return prepare_launch({function,
                          {p.gridDimX, p.gridDimY, p.gridDimZ},
@@ -47,6 +48,20 @@ using namespace refrain::tests::simulated;
 
 namespace {
 
+/// Function and, if the node was made with one, kernel.
+CUresult name_function(const KernelLaunch& launch, const std::shared_ptr<Context>& context, CUDA_KERNEL_NODE_PARAMS* p) {
+  const auto kernel = kernels().find(reinterpret_cast<CUkernel>(launch.function));
+  p->func = launch.function;
+  if (kernel == nullptr) return CUDA_SUCCESS;
+  const auto library = kernel->library.lock();
+  if (library == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  std::shared_ptr<Module> module;
+  if (const CUresult result = module_of_library(library, context, &module); result != CUDA_SUCCESS) return result;
+  p->kern = kernel->handle;
+  p->func = module->functions.at(kernel->code->entry.name)->handle;
+  return CUDA_SUCCESS;
+}
+
 CUresult get_kernel(CUgraphNode handle, CUDA_KERNEL_NODE_PARAMS* p) {
   const std::lock_guard lock(graph_lock());
   std::shared_ptr<Node> node;
@@ -57,12 +72,7 @@ CUresult get_kernel(CUgraphNode handle, CUDA_KERNEL_NODE_PARAMS* p) {
     node->parameter_pointers.push_back(launch->parameters.data() + place.offset);
   }
   *p = {};
-  const bool is_kernel = kernels().find(reinterpret_cast<CUkernel>(launch->function)) != nullptr;
-  if (is_kernel) {
-    p->kern = reinterpret_cast<CUkernel>(launch->function);
-  } else {
-    p->func = launch->function;
-  }
+  if (const CUresult result = name_function(*launch, node->context, p); result != CUDA_SUCCESS) return result;
   p->ctx = node->context->handle;
   p->gridDimX = launch->grid.x;
   p->gridDimY = launch->grid.y;
@@ -71,7 +81,15 @@ CUresult get_kernel(CUgraphNode handle, CUDA_KERNEL_NODE_PARAMS* p) {
   p->blockDimY = launch->block.y;
   p->blockDimZ = launch->block.z;
   p->sharedMemBytes = launch->dynamic_shared;
-  p->kernelParams = node->parameter_pointers.empty() ? nullptr : node->parameter_pointers.data();
+  // The node remembers in which form its parameters came.
+  if (launch->packed) {
+    node->packed_size = launch->code->entry.parameter_bytes;
+    node->extra = {CU_LAUNCH_PARAM_BUFFER_POINTER, launch->parameters.data(), CU_LAUNCH_PARAM_BUFFER_SIZE, &node->packed_size,
+                   CU_LAUNCH_PARAM_END};
+    p->extra = node->extra.data();
+  } else if (!node->parameter_pointers.empty()) {
+    p->kernelParams = node->parameter_pointers.data();
+  }
   return CUDA_SUCCESS;
 }
 
@@ -112,10 +130,8 @@ bool node_attribute(CUkernelNodeAttrID id) {
     case CU_LAUNCH_ATTRIBUTE_PRIORITY:
     case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
     case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
-    case CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION:
     case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:
-    case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
-    case CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING: return true;
+    case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT: return true;
     default: return false;
   }
 }
@@ -126,7 +142,6 @@ SIM(cuGraphKernelNodeGetParams)(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS_v1* ou
   CUDA_KERNEL_NODE_PARAMS p{};
   if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (const CUresult result = get_kernel(node, &p); result != CUDA_SUCCESS) return result;
-  if (p.func == nullptr) p.func = reinterpret_cast<CUfunction>(p.kern);
   std::memcpy(out, &p, sizeof *out);
   return CUDA_SUCCESS;
 }
@@ -150,6 +165,11 @@ SIM(cuGraphKernelNodeGetAttribute)(CUgraphNode handle, CUkernelNodeAttrID id, CU
   if (launch == nullptr || value == nullptr || !node_attribute(id)) return CUDA_ERROR_INVALID_VALUE;
   *value = {};
   if (id == CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP) value->memSyncDomainMap = {0, 1};
+  for (const CUlaunchAttribute& attribute : launch->attributes) {
+    if (attribute.id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION && id == CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE) {
+      value->clusterSchedulingPolicyPreference = CU_CLUSTER_SCHEDULING_POLICY_SPREAD;  // what a launch with clusters gets
+    }
+  }
   for (const CUlaunchAttribute& attribute : launch->attributes) {
     if (attribute.id == id) *value = attribute.value;
   }

@@ -22,9 +22,11 @@ CUresult update_copy(CUgraphExec exec_handle, CUgraphNode node, const CUDA_MEMCP
   if (const CUresult result = find_slot(exec_handle, node, &slot, &before, &exec); result != CUDA_SUCCESS) return result;
   if (const CUresult result = context_or_current(handle, &context); result != CUDA_SUCCESS) return result;
   if (const CUresult result = prepare_copy(*p, &copy); result != CUDA_SUCCESS) return result;
+  if (copy.width == 0) return CUDA_ERROR_INVALID_VALUE;
   const auto straight = [](const Copy& c) { return c.height <= 1 && c.depth <= 1; };
   if (context != slot->context || !straight(*before) || !straight(copy)) return CUDA_ERROR_INVALID_VALUE;
-  if (copy.source.pageable != before->source.pageable || copy.destination.pageable != before->destination.pageable) {
+  if (copy.descriptor.srcMemoryType != before->descriptor.srcMemoryType ||
+      copy.descriptor.dstMemoryType != before->descriptor.dstMemoryType) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   slot->work = std::make_shared<const Work>(std::move(copy));
@@ -42,7 +44,8 @@ CUresult update_fill(CUgraphExec exec_handle, CUgraphNode node, const CUDA_MEMSE
   if (p == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (const CUresult result = find_slot(exec_handle, node, &slot, &before, &exec); result != CUDA_SUCCESS) return result;
   if (const CUresult result = context_or_current(handle, &context); result != CUDA_SUCCESS) return result;
-  if (const CUresult result = prepare_fill(*p, &fill); result != CUDA_SUCCESS) return result;
+  if (const CUresult result = prepare_fill(*p, false, &fill); result != CUDA_SUCCESS) return result;
+  if (fill.width == 0 || fill.height == 0) return CUDA_ERROR_INVALID_VALUE;
   if (context != slot->context || before->height > 1 || fill.height > 1) return CUDA_ERROR_INVALID_VALUE;
   slot->work = std::make_shared<const Work>(fill);
   return CUDA_SUCCESS;
@@ -149,7 +152,7 @@ SIM(cuGraphMemsetNodeSetParams)(CUgraphNode handle, const CUDA_MEMSET_NODE_PARAM
   const std::lock_guard lock(graph_lock());
   std::shared_ptr<Node> node;
   auto* fill = work_of<Fill>(handle, &node);
-  return fill != nullptr && p != nullptr ? prepare_fill(*p, fill) : CUDA_ERROR_INVALID_VALUE;
+  return fill != nullptr && p != nullptr ? prepare_fill(*p, false, fill) : CUDA_ERROR_INVALID_VALUE;
 }
 SIM(cuGraphExecMemsetNodeSetParams)(CUgraphExec exec, CUgraphNode node, const CUDA_MEMSET_NODE_PARAMS* p, CUcontext context) {
   return update_fill(exec, node, p, context);

@@ -5,6 +5,7 @@
 
 #include "tests/simulated_driver/context.h"
 #include "tests/simulated_driver/device.h"
+#include "tests/simulated_driver/event.h"
 #include "tests/simulated_driver/registry.h"
 
 namespace refrain::tests::simulated {
@@ -17,25 +18,36 @@ const CUlaunchAttributeValue* find_attribute(const KernelLaunch& launch, CUlaunc
   return nullptr;
 }
 
-bool attribute_allowed(CUlaunchAttributeID id, bool for_node) {
-  switch (static_cast<int>(id)) {
+CUresult check_event(CUevent handle) {
+  const auto event = events().find(handle);
+  if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  return (event->flags & CU_EVENT_DISABLE_TIMING) != 0 ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED;
+}
+
+CUresult check_attribute(const CUlaunchAttribute& attribute, bool for_node) {
+  const CUlaunchAttributeValue& value = attribute.value;
+  bool valid = true;
+  switch (static_cast<int>(attribute.id)) {
     case CU_LAUNCH_ATTRIBUTE_IGNORE:
     case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
     case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
     case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
-    case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
     case CU_LAUNCH_ATTRIBUTE_PRIORITY:
     case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
-    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
     case CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION:
-    case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
-    case CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING: return true;
-    case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
-    case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT:
-    case CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT: return !for_node;
-    case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE: return for_node;
-    default: return false;
+    case CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING: break;
+    case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+      valid = value.clusterSchedulingPolicyPreference <= CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING;
+      break;
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN: valid = value.memSyncDomain <= CU_LAUNCH_MEM_SYNC_DOMAIN_REMOTE; break;
+    case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT: valid = value.sharedMemCarveout <= 100; break;
+    case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION: valid = !for_node; break;
+    case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT: return check_event(value.programmaticEvent.event);
+    case CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT: return check_event(value.launchCompletionEvent.event);
+    case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE: return for_node ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED;
+    default: valid = false;
   }
+  return valid ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult check_cluster(const Code& code, const FunctionSettings& settings, const KernelLaunch& launch) {
@@ -47,8 +59,9 @@ CUresult check_cluster(const Code& code, const FunctionSettings& settings, const
   if (const auto* given = find_attribute(launch, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION); given != nullptr) {
     const Extent asked{given->clusterDim.x, given->clusterDim.y, given->clusterDim.z};
     if (code.entry.cluster[0] != 0 && !(asked == cluster)) return CUDA_ERROR_INVALID_VALUE;
-    if (asked.count() == 0) return CUDA_ERROR_INVALID_VALUE;
-    cluster = asked;
+    const bool none = asked.x == 0 && asked.y == 0 && asked.z == 0;
+    if (!none && asked.count() == 0) return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+    if (!none) cluster = asked;
   }
   if (cluster.count() <= 1) return CUDA_SUCCESS;
   if (cluster.count() > (settings.non_portable_cluster.load() != 0 ? 16u : 8u)) return CUDA_ERROR_INVALID_CLUSTER_SIZE;
@@ -69,8 +82,10 @@ CUresult unpack_extra(const Code& code, void** extra, std::vector<std::byte>* by
       return CUDA_ERROR_INVALID_VALUE;
     }
   }
-  if (code.entry.parameters.empty() && buffer == nullptr) return CUDA_SUCCESS;
-  if (buffer == nullptr || size == nullptr || *size != code.entry.parameter_bytes) return CUDA_ERROR_INVALID_VALUE;
+  if (code.entry.parameters.empty() && (size == nullptr || *size == 0)) return CUDA_SUCCESS;
+  if (buffer == nullptr || size == nullptr || *size == 0) return CUDA_ERROR_INVALID_VALUE;
+  // More than the layout, padding at its end included, is refused; less is not.
+  if (*size > code.entry.parameter_bytes) return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
   std::memcpy(bytes->data(), buffer, *size);
   return CUDA_SUCCESS;
 }
@@ -99,14 +114,15 @@ CUresult copy_parameters(const Code& code, void** parameters, void** extra, std:
   return CUDA_SUCCESS;
 }
 
-CUresult check_configuration(const Code& code, const FunctionSettings& settings, const KernelLaunch& launch) {
+CUresult check_configuration(const Callee& callee, const Context& context, const KernelLaunch& launch) {
+  const Code& code = *callee.code();
   const Extent& grid = launch.grid;
   const Extent& block = launch.block;
   if (grid.count() == 0 || grid.x > 0x7fffffffu || grid.y > 65535 || grid.z > 65535) return CUDA_ERROR_INVALID_VALUE;
   if (block.count() == 0 || block.x > 1024 || block.y > 1024 || block.z > 64 || block.count() > 1024) return CUDA_ERROR_INVALID_VALUE;
   if (block.count() > code.entry.max_threads) return CUDA_ERROR_INVALID_VALUE;
-  if (launch.dynamic_shared > dynamic_shared_limit(code, settings)) return CUDA_ERROR_INVALID_VALUE;
-  if (const CUresult result = check_cluster(code, settings, launch); result != CUDA_SUCCESS) return result;
+  if (launch.dynamic_shared > dynamic_shared_limit(code, callee.dynamic_shared_setting(context))) return CUDA_ERROR_INVALID_VALUE;
+  if (const CUresult result = check_cluster(code, callee.settings(context.device), launch); result != CUDA_SUCCESS) return result;
   const auto* cooperative = find_attribute(launch, CU_LAUNCH_ATTRIBUTE_COOPERATIVE);
   if (cooperative != nullptr && cooperative->cooperative != 0) {
     const auto threads = static_cast<unsigned>(block.count());
@@ -126,17 +142,17 @@ CUresult prepare_launch(const LaunchRequest& request, const std::shared_ptr<Cont
   launch->grid = request.grid;
   launch->block = request.block;
   launch->dynamic_shared = request.shared;
+  launch->packed = request.extra != nullptr;
   for (unsigned i = 0; i < request.attribute_count; ++i) {
-    if (!attribute_allowed(request.attributes[i].id, for_node)) return CUDA_ERROR_INVALID_VALUE;
+    if (const CUresult result = check_attribute(request.attributes[i], for_node); result != CUDA_SUCCESS) return result;
     if (request.attributes[i].id != CU_LAUNCH_ATTRIBUTE_IGNORE) launch->attributes.push_back(request.attributes[i]);
   }
   const Code& code = *launch->code;
-  if (const CUresult result = check_configuration(code, callee.settings(context->device), *launch); result != CUDA_SUCCESS) return result;
+  if (const CUresult result = check_configuration(callee, *context, *launch); result != CUDA_SUCCESS) return result;
   if (const CUresult result = copy_parameters(code, request.parameters, request.extra, &launch->parameters); result != CUDA_SUCCESS) {
     return result;
   }
   if (body_of(code) == nullptr) return CUDA_ERROR_NO_BINARY_FOR_GPU;
-  if (callee.function != nullptr) callee.function->loaded.store(true, std::memory_order_relaxed);
   return CUDA_SUCCESS;
 }
 

@@ -23,7 +23,7 @@ struct LaunchRequest {
 CUresult prepare_launch(const LaunchRequest& request, const std::shared_ptr<Context>& context, bool for_node, KernelLaunch* launch);
 
 /// Checks sizes, cluster and cooperation, without looking at parameters.
-CUresult check_configuration(const Code& code, const FunctionSettings& settings, const KernelLaunch& launch);
+CUresult check_configuration(const Callee& callee, const Context& context, const KernelLaunch& launch);
 
 /// Copies parameters by the layout, from either form.
 CUresult copy_parameters(const Code& code, void** parameters, void** extra, std::vector<std::byte>* bytes);

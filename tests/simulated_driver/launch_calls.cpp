@@ -33,7 +33,10 @@ CUresult launch(const LaunchRequest& request, CUstream handle) {
   std::shared_ptr<Stream> stream;
   if (const CUresult result = find_stream(handle, &stream); result != CUDA_SUCCESS) return result;
   KernelLaunch launch;
-  if (const CUresult result = prepare_launch(request, stream->context, false, &launch); result != CUDA_SUCCESS) return result;
+  if (const CUresult result = prepare_launch(request, stream->context, false, &launch); result != CUDA_SUCCESS) {
+    invalidate_capture(*stream);
+    return result;
+  }
   const bool has_attributes = !launch.attributes.empty();
   const auto attributes = launch.attributes;
   if (const CUresult result = issue(stream, std::move(launch)); result != CUDA_SUCCESS) return result;

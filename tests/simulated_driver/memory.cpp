@@ -107,6 +107,10 @@ std::byte* backing(uint64_t address) {
 
 void MemoryView::insert(const std::shared_ptr<Allocation>& allocation) {
   const std::unique_lock lock(mutex_);
+  if (allocation->range_size == 0) {
+    allocation->range_base = allocation->base;
+    allocation->range_size = allocation->size;
+  }
   by_base_[allocation->base] = allocation;
 }
 
@@ -241,7 +245,7 @@ bool known_to_calls(uint64_t address, uint64_t size) {
   const uint64_t end = address + size;
   while (position < end) {
     const auto allocation = host_view().find(position);
-    if (allocation == nullptr) return false;
+    if (allocation == nullptr || !allocation->accessible_at_all()) return false;
     position = allocation->base + allocation->size;
     if (position < end && allocation->kind != MemoryKind::mapped) return false;
   }

@@ -35,6 +35,7 @@ struct Allocation {
   uint64_t base = 0;
   uint64_t size = 0;
   uint64_t capacity = 0;  ///< bytes taken from the region
+  uint64_t range_base = 0, range_size = 0;  ///< of mapped memory: its reservation; else as base and size
   MemoryKind kind = MemoryKind::device;
   int device = 0;
   std::weak_ptr<Context> context;
@@ -44,6 +45,14 @@ struct Allocation {
   uint64_t physical = 0;                  ///< of mapped memory: its CUmemGenericAllocationHandle
   std::array<std::atomic<CUmemAccess_flags>, max_devices> access{};  ///< of mapped memory
   bool contains(uint64_t address) const { return address >= base && address - base < size; }
+  /// False for mapped memory that no device was given access to.
+  bool accessible_at_all() const {
+    if (kind != MemoryKind::mapped) return true;
+    for (const auto& flags : access) {
+      if (flags.load() != CU_MEM_ACCESS_FLAGS_PROT_NONE) return true;
+    }
+    return false;
+  }
   bool on_host() const { return kind == MemoryKind::pinned || kind == MemoryKind::registered; }
 };
 

@@ -33,7 +33,9 @@ CUresult allocate_device(CUdeviceptr* out, size_t bytes) {
 
 CUresult free_memory(CUdeviceptr address) {
   std::shared_ptr<Context> context;
-  if (const CUresult result = context_for_unsafe_call(&context); result != CUDA_SUCCESS) return result;
+  if (const CUresult result = context_for_unsafe_call(&context); result != CUDA_SUCCESS) {
+    return address == 0 && result == CUDA_ERROR_INVALID_CONTEXT ? CUDA_SUCCESS : result;
+  }
   if (address == 0) return CUDA_SUCCESS;
   const auto allocation = host_view().find(address);
   if (allocation == nullptr || allocation->base != address) return CUDA_ERROR_INVALID_VALUE;
@@ -62,7 +64,8 @@ CUresult allocate_host(void** out, size_t bytes, unsigned flags) {
     *out = nullptr;
     return CUDA_SUCCESS;
   }
-  const auto allocation = allocate(MemoryKind::pinned, bytes, context, flags | CU_MEMHOSTALLOC_DEVICEMAP);
+  const auto allocation = allocate(
+      MemoryKind::pinned, bytes, context, (flags & CU_MEMHOSTALLOC_WRITECOMBINED) | CU_MEMHOSTALLOC_DEVICEMAP);
   if (allocation == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
   *out = reinterpret_cast<void*>(allocation->base);
   return CUDA_SUCCESS;
@@ -93,7 +96,8 @@ CUresult end_host_memory(void* memory, MemoryKind kind, CUresult missing) {
   if (const CUresult result = context_for_unsafe_call(&context); result != CUDA_SUCCESS) return result;
   const auto base = reinterpret_cast<uint64_t>(memory);
   const auto allocation = host_view().find(base);
-  if (allocation == nullptr || allocation->base != base || allocation->kind != kind) return missing;
+  if (allocation == nullptr || allocation->kind != kind) return missing;
+  if (allocation->base != base) return CUDA_ERROR_INVALID_VALUE;
   const auto owner = allocation->context.lock();
   if (const CUresult result = synchronize(owner != nullptr ? *owner : *context); result != CUDA_SUCCESS) return result;
   release(allocation);
@@ -141,7 +145,7 @@ SIM(cuMemHostGetDevicePointer_v2)(CUdeviceptr* address, void* memory, unsigned f
 SIM(cuMemHostGetFlags)(unsigned* flags, void* memory) {
   if (flags == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const auto allocation = host_view().find(reinterpret_cast<uint64_t>(memory));
-  if (allocation == nullptr || allocation->kind != MemoryKind::pinned) return CUDA_ERROR_INVALID_VALUE;
+  if (allocation == nullptr || !allocation->on_host()) return CUDA_ERROR_INVALID_VALUE;
   *flags = allocation->flags;
   return CUDA_SUCCESS;
 }

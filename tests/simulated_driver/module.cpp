@@ -121,6 +121,28 @@ CUresult module_of_library(const std::shared_ptr<Library>& library, const std::s
   return CUDA_SUCCESS;
 }
 
+FunctionSettings& Callee::settings(int device) const {
+  return function != nullptr ? function->settings : kernel->settings[static_cast<size_t>(device)];
+}
+
+int Callee::dynamic_shared_setting(const Context& context) const {
+  const auto of_kernel = [&](const Kernel& which) {
+    return which.settings[static_cast<size_t>(context.device)].max_dynamic_shared.load();
+  };
+  if (function != nullptr) {
+    const int own = function->settings.max_dynamic_shared.load();
+    const auto from = function->kernel.lock();
+    return own >= 0 || from == nullptr ? own : of_kernel(*from);
+  }
+  const auto library = kernel->library.lock();
+  if (library == nullptr) return of_kernel(*kernel);
+  const std::lock_guard lock(library->mutex);
+  const auto made = library->modules.find(context.id);
+  if (made == library->modules.end()) return of_kernel(*kernel);
+  const int own = made->second->functions.at(kernel->code->entry.name)->settings.max_dynamic_shared.load();
+  return own >= 0 ? own : of_kernel(*kernel);
+}
+
 CUresult find_callee(CUfunction handle, Callee* callee) {
   callee->function = functions().find(handle);
   if (callee->function != nullptr) return CUDA_SUCCESS;
@@ -128,13 +150,13 @@ CUresult find_callee(CUfunction handle, Callee* callee) {
   return callee->kernel != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
-unsigned dynamic_shared_limit(const Code& code, const FunctionSettings& settings) {
-  const int wanted = settings.max_dynamic_shared.load();
+unsigned dynamic_shared_limit(const Code& code, int wanted) {
   return wanted >= 0 ? static_cast<unsigned>(wanted)
                      : static_cast<unsigned>(shared_per_block) - std::min(code.entry.static_shared, 49152u);
 }
 
-CUresult get_attribute(const Code& code, const FunctionSettings& settings, CUfunction_attribute attribute, int* value) {
+CUresult get_attribute(const Code& code, const FunctionSettings& settings, int dynamic_shared, CUfunction_attribute attribute,
+                       int* value) {
   switch (static_cast<int>(attribute)) {
     case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK: *value = static_cast<int>(code.entry.max_threads); break;
     case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES: *value = static_cast<int>(code.entry.static_shared); break;
@@ -144,7 +166,7 @@ CUresult get_attribute(const Code& code, const FunctionSettings& settings, CUfun
     case CU_FUNC_ATTRIBUTE_PTX_VERSION: *value = code.ptx_version; break;
     case CU_FUNC_ATTRIBUTE_BINARY_VERSION: *value = 90; break;
     case CU_FUNC_ATTRIBUTE_CACHE_MODE_CA: *value = 0; break;
-    case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: *value = static_cast<int>(dynamic_shared_limit(code, settings)); break;
+    case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: *value = static_cast<int>(dynamic_shared_limit(code, dynamic_shared)); break;
     case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT: *value = settings.carveout; break;
     case CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET: *value = code.entry.cluster[0] != 0; break;
     case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:

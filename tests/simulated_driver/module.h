@@ -49,7 +49,6 @@ struct Function {
   std::weak_ptr<Module> module;
   std::weak_ptr<struct Kernel> kernel;  ///< of a library's function
   FunctionSettings settings;
-  std::atomic<bool> loaded{false};
 };
 
 struct Kernel {
@@ -71,6 +70,7 @@ struct Module {
 struct Library {
   CUlibrary handle = nullptr;
   PtxModule image;
+  CUresult image_error = CUDA_SUCCESS;  ///< of a code that could not be read: told at the first use
   std::vector<std::shared_ptr<Kernel>> kernels;
   std::mutex mutex;
   std::map<uint64_t, std::shared_ptr<Module>> modules;  ///< by context id
@@ -101,16 +101,17 @@ struct Callee {
   std::shared_ptr<Function> function;
   std::shared_ptr<Kernel> kernel;
   const std::shared_ptr<const Code>& code() const { return function != nullptr ? function->code : kernel->code; }
-  FunctionSettings& settings(int device) const {
-    return function != nullptr ? function->settings : kernel->settings[static_cast<size_t>(device)];
-  }
+  FunctionSettings& settings(int device) const;
+  /// Most dynamic shared memory as it was set, -1 if it was not: a function's own setting goes before its kernel's.
+  int dynamic_shared_setting(const Context& context) const;
 };
 CUresult find_callee(CUfunction handle, Callee* callee);
 
-CUresult get_attribute(const Code& code, const FunctionSettings& settings, CUfunction_attribute attribute, int* value);
+CUresult get_attribute(const Code& code, const FunctionSettings& settings, int dynamic_shared, CUfunction_attribute attribute,
+                       int* value);
 CUresult set_attribute(const Code& code, FunctionSettings& settings, CUfunction_attribute attribute, int value);
-/// Largest dynamic shared memory that a launch may ask for.
-unsigned dynamic_shared_limit(const Code& code, const FunctionSettings& settings);
+/// Largest dynamic shared memory that a launch may ask for; `setting` as above.
+unsigned dynamic_shared_limit(const Code& code, int setting);
 
 constexpr int shared_per_block = 49152;
 constexpr int shared_per_block_optin = 232448;

@@ -16,6 +16,7 @@ CUresult load_module(CUmodule* out, const void* image) {
   if (const CUresult result = current_context(&context); result != CUDA_SUCCESS) return result;
   PtxModule ptx;
   if (const CUresult result = load_image(image, &ptx); result != CUDA_SUCCESS) return result;
+  if (!ptx.variables.empty()) synchronize(*context);  // memory for them comes from the device
   std::shared_ptr<Module> module;
   if (const CUresult result = create_module(ptx, context, nullptr, &module); result != CUDA_SUCCESS) return result;
   *out = module->handle;
@@ -24,8 +25,9 @@ CUresult load_module(CUmodule* out, const void* image) {
 
 CUresult load_library(CUlibrary* out, const void* image) {
   if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (image == nullptr) return CUDA_ERROR_INVALID_VALUE;
   auto library = std::make_shared<Library>();
-  if (const CUresult result = load_image(image, &library->image); result != CUDA_SUCCESS) return result;
+  library->image_error = load_image(image, &library->image);
   libraries().add(library);
   for (const PtxEntry& entry : library->image.entries) {
     auto code = std::make_shared<Code>();
@@ -49,7 +51,15 @@ CUresult list(T* out, unsigned capacity, const std::vector<T>& all) {
   return CUDA_SUCCESS;
 }
 
+/// A library that can be used: its code was readable.
+CUresult find_library(CUlibrary handle, std::shared_ptr<Library>* library) {
+  *library = libraries().find(handle);
+  return *library != nullptr ? (*library)->image_error : CUDA_ERROR_INVALID_HANDLE;
+}
+
 CUresult parameter_info(const Code& code, size_t index, size_t* offset, size_t* size) {
+  std::shared_ptr<Context> context;
+  if (const CUresult result = current_context(&context); result != CUDA_SUCCESS) return result;
   if (offset == nullptr || index >= code.entry.parameters.size()) return CUDA_ERROR_INVALID_VALUE;
   *offset = code.entry.parameters[index].offset;
   if (size != nullptr) *size = code.entry.parameters[index].size;
@@ -66,8 +76,8 @@ CUresult variable_of(const Module& module, const char* name, CUdeviceptr* addres
 }
 
 CUresult library_variable(CUlibrary handle, const char* name, bool managed, CUdeviceptr* address, size_t* bytes) {
-  const auto library = libraries().find(handle);
-  if (library == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  std::shared_ptr<Library> library;
+  if (const CUresult result = find_library(handle, &library); result != CUDA_SUCCESS) return result;
   std::shared_ptr<Context> context;
   std::shared_ptr<Module> module;
   if (const CUresult result = current_context(&context); result != CUDA_SUCCESS) return result;
@@ -94,6 +104,7 @@ SIM(cuModuleUnload)(CUmodule handle) {
   const auto module = modules().find(handle);
   if (module == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   if (module->of_library) return CUDA_ERROR_NOT_PERMITTED;
+  if (const CUresult result = forbid_unsafe_call(); result != CUDA_SUCCESS) return result;
   const CUresult result = synchronize(*module->context);
   module->unloaded->store(true);
   end_module(module);
@@ -108,6 +119,7 @@ SIM(cuModuleGetFunction)(CUfunction* function, CUmodule handle, const char* name
   const auto module = modules().find(handle);
   if (module == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   if (function == nullptr || name == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (const CUresult error = module->context->error.load(); error != CUDA_SUCCESS) return error;
   const auto found = module->functions.find(name);
   if (found == module->functions.end()) return CUDA_ERROR_NOT_FOUND;
   *function = found->second->handle;
@@ -157,8 +169,8 @@ SIM(cuLibraryUnload)(CUlibrary handle) {
   return CUDA_SUCCESS;
 }
 SIM(cuLibraryGetKernel)(CUkernel* kernel, CUlibrary handle, const char* name) {
-  const auto library = libraries().find(handle);
-  if (library == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  std::shared_ptr<Library> library;
+  if (const CUresult result = find_library(handle, &library); result != CUDA_SUCCESS) return result;
   if (kernel == nullptr || name == nullptr) return CUDA_ERROR_INVALID_VALUE;
   for (const auto& candidate : library->kernels) {
     if (candidate->code->entry.name != name) continue;
@@ -168,22 +180,22 @@ SIM(cuLibraryGetKernel)(CUkernel* kernel, CUlibrary handle, const char* name) {
   return CUDA_ERROR_NOT_FOUND;
 }
 SIM(cuLibraryGetKernelCount)(unsigned* count, CUlibrary handle) {
-  const auto library = libraries().find(handle);
-  if (library == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  std::shared_ptr<Library> library;
+  if (const CUresult result = find_library(handle, &library); result != CUDA_SUCCESS) return result;
   if (count == nullptr) return CUDA_ERROR_INVALID_VALUE;
   *count = static_cast<unsigned>(library->kernels.size());
   return CUDA_SUCCESS;
 }
 SIM(cuLibraryEnumerateKernels)(CUkernel* out, unsigned capacity, CUlibrary handle) {
-  const auto library = libraries().find(handle);
-  if (library == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  std::shared_ptr<Library> library;
+  if (const CUresult result = find_library(handle, &library); result != CUDA_SUCCESS) return result;
   std::vector<CUkernel> all;
   for (const auto& kernel : library->kernels) all.push_back(kernel->handle);
   return list(out, capacity, all);
 }
 SIM(cuLibraryGetModule)(CUmodule* out, CUlibrary handle) {
-  const auto library = libraries().find(handle);
-  if (library == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  std::shared_ptr<Library> library;
+  if (const CUresult result = find_library(handle, &library); result != CUDA_SUCCESS) return result;
   if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
   std::shared_ptr<Context> context;
   std::shared_ptr<Module> module;
@@ -228,6 +240,7 @@ SIM(cuKernelGetName)(const char** name, CUkernel handle) {
   return CUDA_SUCCESS;
 }
 SIM(cuKernelGetParamInfo)(CUkernel handle, size_t index, size_t* offset, size_t* size) {
+  if (handle == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const auto kernel = kernels().find(handle);
   return kernel != nullptr ? parameter_info(*kernel->code, index, offset, size) : CUDA_ERROR_INVALID_HANDLE;
 }
@@ -236,7 +249,8 @@ SIM(cuKernelGetAttribute)(int* value, CUfunction_attribute attribute, CUkernel h
   if (kernel == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   if (!valid_device(device)) return CUDA_ERROR_INVALID_DEVICE;
   if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  return get_attribute(*kernel->code, kernel->settings[static_cast<size_t>(device)], attribute, value);
+  const FunctionSettings& settings = kernel->settings[static_cast<size_t>(device)];
+  return get_attribute(*kernel->code, settings, settings.max_dynamic_shared, attribute, value);
 }
 SIM(cuKernelSetAttribute)(CUfunction_attribute attribute, int value, CUkernel handle, CUdevice device) {
   const auto kernel = kernels().find(handle);
@@ -265,42 +279,38 @@ SIM(cuFuncGetModule)(CUmodule* out, CUfunction handle) {
   return CUDA_SUCCESS;
 }
 SIM(cuFuncGetParamInfo)(CUfunction handle, size_t index, size_t* offset, size_t* size) {
+  if (handle == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const auto function = functions().find(handle);
   return function != nullptr ? parameter_info(*function->code, index, offset, size) : CUDA_ERROR_INVALID_HANDLE;
 }
 SIM(cuFuncGetAttribute)(int* value, CUfunction_attribute attribute, CUfunction handle) {
-  Callee callee;
   std::shared_ptr<Context> context;
   if (const CUresult result = current_context(&context); result != CUDA_SUCCESS) return result;
-  if (const CUresult result = find_callee(handle, &callee); result != CUDA_SUCCESS) return result;
-  if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  return get_attribute(*callee.code(), callee.settings(context->device), attribute, value);
-}
-SIM(cuFuncSetAttribute)(CUfunction handle, CUfunction_attribute attribute, int value) {
-  Callee callee;
-  std::shared_ptr<Context> context;
-  if (const CUresult result = current_context(&context); result != CUDA_SUCCESS) return result;
-  if (const CUresult result = find_callee(handle, &callee); result != CUDA_SUCCESS) return result;
-  return set_attribute(*callee.code(), callee.settings(context->device), attribute, value);
-}
-SIM(cuFuncSetCacheConfig)(CUfunction handle, CUfunc_cache) {
-  Callee callee;
-  return find_callee(handle, &callee);
-}
-SIM(cuFuncSetSharedMemConfig)(CUfunction handle, CUsharedconfig) {
-  Callee callee;
-  return find_callee(handle, &callee);
-}
-SIM(cuFuncIsLoaded)(CUfunctionLoadingState* state, CUfunction handle) {
   const auto function = functions().find(handle);
   if (function == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  const Callee callee{function, nullptr};
+  return get_attribute(*function->code, function->settings, callee.dynamic_shared_setting(*context), attribute, value);
+}
+SIM(cuFuncSetAttribute)(CUfunction handle, CUfunction_attribute attribute, int value) {
+  std::shared_ptr<Context> context;
+  if (const CUresult result = current_context(&context); result != CUDA_SUCCESS) return result;
+  const auto function = functions().find(handle);
+  return function != nullptr ? set_attribute(*function->code, function->settings, attribute, value) : CUDA_ERROR_INVALID_HANDLE;
+}
+SIM(cuFuncSetCacheConfig)(CUfunction handle, CUfunc_cache) {
+  return functions().find(handle) != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+SIM(cuFuncSetSharedMemConfig)(CUfunction handle, CUsharedconfig) {
+  return functions().find(handle) != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+// PTX is compiled and loaded at once; only binary code loads lazily.
+SIM(cuFuncIsLoaded)(CUfunctionLoadingState* state, CUfunction handle) {
+  if (functions().find(handle) == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   if (state == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  *state = function->loaded.load() ? CU_FUNCTION_LOADING_STATE_LOADED : CU_FUNCTION_LOADING_STATE_UNLOADED;
+  *state = CU_FUNCTION_LOADING_STATE_LOADED;
   return CUDA_SUCCESS;
 }
 SIM(cuFuncLoad)(CUfunction handle) {
-  const auto function = functions().find(handle);
-  if (function == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  function->loaded.store(true);
-  return CUDA_SUCCESS;
+  return functions().find(handle) != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }

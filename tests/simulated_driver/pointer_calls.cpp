@@ -22,10 +22,7 @@ CUresult context_attribute(const Allocation& allocation, void* data) {
 
 CUresult get(void* data, CUpointer_attribute attribute, CUdeviceptr address) {
   const auto allocation = host_view().find(address);
-  if (allocation == nullptr) {
-    if (attribute == CU_POINTER_ATTRIBUTE_MAPPED) return give<char>(data, 0);
-    return CUDA_ERROR_INVALID_VALUE;
-  }
+  if (allocation == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const bool managed = allocation->kind == MemoryKind::managed;
   const bool host_readable = managed || allocation->on_host();
   switch (static_cast<int>(attribute)) {
@@ -36,19 +33,19 @@ CUresult get(void* data, CUpointer_attribute attribute, CUdeviceptr address) {
     case CU_POINTER_ATTRIBUTE_HOST_POINTER:
       if (!host_readable) return CUDA_ERROR_INVALID_VALUE;
       return give<void*>(data, reinterpret_cast<void*>(address));
-    case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: return give<unsigned>(data, 0);
+    case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: return give<unsigned>(data, managed);
     case CU_POINTER_ATTRIBUTE_BUFFER_ID: return give<unsigned long long>(data, allocation->ordinal);
     case CU_POINTER_ATTRIBUTE_IS_MANAGED: return give<unsigned>(data, managed);
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: return give<int>(data, allocation->device);
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE: return give<char>(data, allocation->kind == MemoryKind::device);
-    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: return give<CUdeviceptr>(data, allocation->range_base);
     case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR: return give<CUdeviceptr>(data, allocation->base);
-    case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+    case CU_POINTER_ATTRIBUTE_RANGE_SIZE: return give<size_t>(data, allocation->range_size);
     case CU_POINTER_ATTRIBUTE_MAPPING_SIZE: return give<size_t>(data, allocation->size);
     case CU_POINTER_ATTRIBUTE_MAPPED: return give<char>(data, 1);
     case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES: return give<unsigned long long>(data, 0);
-    case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE: return give<char>(data, 0);
-    case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS: return give<unsigned long long>(data, CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE);
+    case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE: return give<char>(data, allocation->kind == MemoryKind::device);
+    case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS: return give<unsigned>(data, CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE);
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
       return give<CUmemoryPool>(data, allocation->pool != nullptr ? allocation->pool->handle : nullptr);
     case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID: return give<unsigned long long>(data, allocation->ordinal);

@@ -107,6 +107,13 @@ void Pool::put(const Allocation& allocation, uint64_t stream_id, const Point& fr
   any_block.store(true);
 }
 
+void Pool::adopt(const Allocation& allocation, const Point& freed) {
+  const std::lock_guard lock(mutex);
+  blocks.push_back({allocation.base, allocation.capacity, 0, freed});
+  reserved += allocation.capacity;
+  any_block.store(true);
+}
+
 void Pool::trim(uint64_t keep) {
   const std::lock_guard lock(mutex);
   for (auto block = blocks.begin(); block != blocks.end() && reserved > keep;) {

@@ -40,6 +40,8 @@ struct Pool : std::enable_shared_from_this<Pool> {
   std::shared_ptr<Allocation> take(uint64_t size, const Stream& stream);
   /// `allocation` ended at `freed` in the stream.
   void put(const Allocation& allocation, uint64_t stream_id, const Point& freed);
+  /// Memory of cuMemAlloc that was freed in a stream: goes back to the device at the next trim.
+  void adopt(const Allocation& allocation, const Point& freed);
   /// Gives blocks whose free has executed back to the device until no more than `keep` bytes are reserved.
   void trim(uint64_t keep);
 };

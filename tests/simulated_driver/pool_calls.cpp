@@ -16,6 +16,9 @@ CUresult allocate_from(const std::shared_ptr<Pool>& pool, CUdeviceptr* out, size
     *out = 0;
     return CUDA_SUCCESS;
   }
+  if (!stream->capturing.load()) {
+    if (const CUresult result = forbid_unsafe_call(); result != CUDA_SUCCESS) return result;
+  }
   const auto allocation = pool->take(bytes, *stream);
   if (allocation == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
   host_view().insert(allocation);
@@ -73,12 +76,17 @@ SIM(cuMemFreeAsync)(CUdeviceptr address, CUstream handle) {
   if (const CUresult result = find_stream(handle, &stream); result != CUDA_SUCCESS) return result;
   if (address == 0) return CUDA_SUCCESS;
   const auto allocation = host_view().find(address);
-  if (allocation == nullptr || allocation->base != address || allocation->kind != MemoryKind::pool) return CUDA_ERROR_INVALID_VALUE;
+  if (allocation == nullptr || allocation->base != address) return CUDA_ERROR_INVALID_VALUE;
+  if (allocation->kind != MemoryKind::pool && allocation->kind != MemoryKind::device) return CUDA_ERROR_INVALID_VALUE;
   Point freed;
   if (const CUresult result = issue(stream, MemoryEnd{allocation}, &freed); result != CUDA_SUCCESS) return result;
   if (freed.queue == nullptr) return CUDA_SUCCESS;  // a node of a capture: the memory ends when the graph runs
   host_view().erase(allocation);
-  allocation->pool->put(*allocation, stream->id, freed);
+  if (allocation->pool != nullptr) {
+    allocation->pool->put(*allocation, stream->id, freed);
+  } else {
+    current_pool(allocation->device)->adopt(*allocation, freed);
+  }
   return CUDA_SUCCESS;
 }
 
@@ -102,6 +110,7 @@ SIM(cuMemPoolDestroy)(CUmemoryPool handle) {
 SIM(cuMemPoolTrimTo)(CUmemoryPool handle, size_t keep) {
   std::shared_ptr<Pool> pool;
   if (const CUresult result = pool_of(handle, &pool); result != CUDA_SUCCESS) return result;
+  if (const CUresult result = forbid_unsafe_call(); result != CUDA_SUCCESS) return result;
   pool->trim(keep);
   return CUDA_SUCCESS;
 }

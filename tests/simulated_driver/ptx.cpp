@@ -171,7 +171,7 @@ CUresult read_ptx(const char* text, PtxModule* module) {
   const std::string target = tokens.take();
   if (target.rfind("sm_", 0) != 0) return CUDA_ERROR_INVALID_PTX;
   module->target = std::atoi(target.c_str() + 3);
-  if (module->target > 90) return CUDA_ERROR_NO_BINARY_FOR_GPU;
+  if (module->target > 90) return CUDA_ERROR_INVALID_PTX;
   while (!tokens.done()) {
     const std::string word = tokens.take();
     if (word == ".entry") {

@@ -34,7 +34,7 @@ struct PtxModule {
   std::vector<PtxVariable> variables;
 };
 
-/// Reads `text`; CUDA_SUCCESS, INVALID_IMAGE (not PTX), INVALID_PTX, UNSUPPORTED_PTX_VERSION or NO_BINARY_FOR_GPU.
+/// Reads `text`; CUDA_SUCCESS, INVALID_IMAGE (not PTX), INVALID_PTX, UNSUPPORTED_PTX_VERSION.
 CUresult read_ptx(const char* text, PtxModule* module);
 
 }  // namespace refrain::tests::simulated

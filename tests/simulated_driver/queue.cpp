@@ -22,7 +22,7 @@ uint64_t Queue::push(Item item) {
 }
 
 void Queue::wait_for_room() {
-  constexpr uint64_t longest = 1024;
+  constexpr uint64_t longest = 1022;
   const uint64_t number = last();
   if (number >= longest) wait(number - longest + 1);
 }

@@ -64,8 +64,9 @@ CUresult resolve(const char* name, void** function, int version, cuuint64_t flag
   if (status != nullptr) {
     *status = symbol != nullptr ? CU_GET_PROC_ADDRESS_SUCCESS : CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT;
   }
+  // A name that exists, but only in newer versions, is no error: the status tells.
   *function = symbol;
-  return symbol != nullptr ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+  return CUDA_SUCCESS;
 }
 
 }  // namespace
@@ -82,5 +83,5 @@ SIM(cuGetProcAddress)(const char* name, void** function, int version, cuuint64_t
 SIM(cuGetExportTable)(const void** table, const CUuuid* id) {
   if (table == nullptr || id == nullptr) return CUDA_ERROR_INVALID_VALUE;
   *table = nullptr;
-  return CUDA_ERROR_NOT_FOUND;
+  return CUDA_ERROR_INVALID_VALUE;
 }

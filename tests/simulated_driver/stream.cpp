@@ -107,7 +107,8 @@ std::vector<Point> pending(Stream& stream) {
   Context& context = *stream.context;
   const std::lock_guard lock(context.submission);
   std::vector<Point> places{{stream.queue, stream.queue->last()}};
-  add_ordering(context, stream, &places);
+  // Only the legacy stream stands for others: a blocking stream is not busy because the legacy one is.
+  if (stream.kind == Stream::Kind::legacy) add_ordering(context, stream, &places);
   return places;
 }
 

@@ -65,8 +65,7 @@ bool stream_attribute(CUstreamAttrID id) {
     case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
     case CU_LAUNCH_ATTRIBUTE_PRIORITY:
     case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
-    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
-    case CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING: return true;
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN: return true;
     default: return false;
   }
 }
@@ -94,6 +93,8 @@ CUresult value_operation(CUstream handle, CUstreamBatchMemOpType operation, CUde
   std::shared_ptr<Stream> stream;
   if (const CUresult result = find_stream(handle, &stream); result != CUDA_SUCCESS) return result;
   const uint64_t size = wide ? 8 : 4;
+  constexpr unsigned wait_flags = 3u | CU_STREAM_WAIT_VALUE_FLUSH;
+  if ((flags & ~(waits ? wait_flags : unsigned{CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER})) != 0) return CUDA_ERROR_INVALID_VALUE;
   if (address % size != 0 || !known_to_calls(address, size)) return CUDA_ERROR_INVALID_VALUE;
   return issue(stream, ValueOperations{{one}});
 }
@@ -121,7 +122,7 @@ SIM(cuStreamWaitEvent)(CUstream handle, CUevent event_handle, unsigned flags) {
   const auto event = events().find(event_handle);
   if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   if (flags == CU_EVENT_WAIT_EXTERNAL) {
-    if (!stream->capturing.load()) return CUDA_ERROR_INVALID_VALUE;
+    if (!stream->capturing.load()) return CUDA_ERROR_ILLEGAL_STATE;
     return issue(stream, EventWait{event, nullptr});
   }
   if (stream->capturing.load() || event_is_captured(*event)) return capture_wait(stream, *event);
@@ -147,6 +148,7 @@ SIM(cuStreamGetPriority)(CUstream handle, int* priority) {
 SIM(cuStreamGetId)(CUstream handle, unsigned long long* id) {
   std::shared_ptr<Stream> stream;
   if (const CUresult result = find_stream(handle, &stream); result != CUDA_SUCCESS) return result;
+  if (stream->capturing.load()) return refuse_in_capture(*stream);
   if (id == nullptr) return CUDA_ERROR_INVALID_VALUE;
   *id = stream->id;
   return CUDA_SUCCESS;
@@ -181,7 +183,7 @@ SIM(cuStreamGetAttribute)(CUstream handle, CUstreamAttrID attribute, CUstreamAtt
   const auto found = stream->attributes.find(attribute);
   *value = found != stream->attributes.end() ? found->second : CUstreamAttrValue{};
   if (found == stream->attributes.end()) {
-    if (attribute == CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY) value->syncPolicy = CU_SYNC_POLICY_AUTO;
+    if (attribute == CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY) value->syncPolicy = static_cast<CUsynchronizationPolicy>(-1);
     if (attribute == CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP) value->memSyncDomainMap = {0, 1};
     if (attribute == CU_LAUNCH_ATTRIBUTE_PRIORITY) value->priority = stream->priority;
   }
@@ -202,32 +204,18 @@ SIM(cuStreamAttachMemAsync)(CUstream handle, CUdeviceptr address, size_t, unsign
   return known_to_calls(address, 1) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-SIM(cuStreamWriteValue32)(CUstream stream, CUdeviceptr address, cuuint32_t value, unsigned flags) {
-  return value_operation(stream, CU_STREAM_MEM_OP_WRITE_VALUE_32, address, value, flags);
-}
+// The first versions of these are not modelled: the driver refuses them too unless it is loaded with an option.
 SIM(cuStreamWriteValue32_v2)(CUstream stream, CUdeviceptr address, cuuint32_t value, unsigned flags) {
   return value_operation(stream, CU_STREAM_MEM_OP_WRITE_VALUE_32, address, value, flags);
-}
-SIM(cuStreamWriteValue64)(CUstream stream, CUdeviceptr address, cuuint64_t value, unsigned flags) {
-  return value_operation(stream, CU_STREAM_MEM_OP_WRITE_VALUE_64, address, value, flags);
 }
 SIM(cuStreamWriteValue64_v2)(CUstream stream, CUdeviceptr address, cuuint64_t value, unsigned flags) {
   return value_operation(stream, CU_STREAM_MEM_OP_WRITE_VALUE_64, address, value, flags);
 }
-SIM(cuStreamWaitValue32)(CUstream stream, CUdeviceptr address, cuuint32_t value, unsigned flags) {
-  return value_operation(stream, CU_STREAM_MEM_OP_WAIT_VALUE_32, address, value, flags);
-}
 SIM(cuStreamWaitValue32_v2)(CUstream stream, CUdeviceptr address, cuuint32_t value, unsigned flags) {
   return value_operation(stream, CU_STREAM_MEM_OP_WAIT_VALUE_32, address, value, flags);
 }
-SIM(cuStreamWaitValue64)(CUstream stream, CUdeviceptr address, cuuint64_t value, unsigned flags) {
-  return value_operation(stream, CU_STREAM_MEM_OP_WAIT_VALUE_64, address, value, flags);
-}
 SIM(cuStreamWaitValue64_v2)(CUstream stream, CUdeviceptr address, cuuint64_t value, unsigned flags) {
   return value_operation(stream, CU_STREAM_MEM_OP_WAIT_VALUE_64, address, value, flags);
-}
-SIM(cuStreamBatchMemOp)(CUstream stream, unsigned count, CUstreamBatchMemOpParams* operations, unsigned) {
-  return batch(stream, count, operations);
 }
 SIM(cuStreamBatchMemOp_v2)(CUstream stream, unsigned count, CUstreamBatchMemOpParams* operations, unsigned) {
   return batch(stream, count, operations);

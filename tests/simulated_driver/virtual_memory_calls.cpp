@@ -56,11 +56,13 @@ Physical::~Physical() {
 
 bool aligned(uint64_t value) { return value % granularity == 0; }
 
-bool reserved(const VirtualMemory& state, uint64_t base, uint64_t size) {
-  auto after = state.reservations.upper_bound(base);
-  if (after == state.reservations.begin()) return false;
-  const auto& [begin, length] = *std::prev(after);
-  return base - begin <= length && length - (base - begin) >= size;
+/// The reservation that holds the whole range, else the end.
+auto reservation_of(const VirtualMemory& state, uint64_t base, uint64_t size) {
+  const auto after = state.reservations.upper_bound(base);
+  if (after == state.reservations.begin()) return state.reservations.end();
+  const auto before = std::prev(after);
+  const uint64_t offset = base - before->first;
+  return offset <= before->second && before->second - offset >= size ? before : state.reservations.end();
 }
 
 }  // namespace
@@ -129,13 +131,16 @@ SIM(cuMemMap)(CUdeviceptr base, size_t size, size_t offset, CUmemGenericAllocati
   }
   VirtualMemory& state = virtual_memory();
   const std::lock_guard lock(state.mutex);
-  if (!reserved(state, base, size) || !host_view().overlapping(base, size).empty()) return CUDA_ERROR_INVALID_VALUE;
+  const auto reservation = reservation_of(state, base, size);
+  if (reservation == state.reservations.end() || !host_view().overlapping(base, size).empty()) return CUDA_ERROR_INVALID_VALUE;
   void* const place = mmap(backing(base), size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, state.file,
                            static_cast<off_t>(physical->offset));
   if (place == MAP_FAILED) return CUDA_ERROR_OUT_OF_MEMORY;
   auto allocation = std::make_shared<Allocation>();
   allocation->base = base;
   allocation->size = allocation->capacity = size;
+  allocation->range_base = reservation->first;
+  allocation->range_size = reservation->second;
   allocation->kind = MemoryKind::mapped;
   allocation->device = physical->properties.location.id;
   allocation->ordinal = next_allocation_ordinal();
@@ -146,17 +151,15 @@ SIM(cuMemMap)(CUdeviceptr base, size_t size, size_t offset, CUmemGenericAllocati
   return CUDA_SUCCESS;
 }
 
-// Does not wait: work that still uses the range faults, as on a device.
+// Does not wait: work that still uses the range faults, as on a device. Holes in the range are no error.
 SIM(cuMemUnmap)(CUdeviceptr base, size_t size) {
   VirtualMemory& state = virtual_memory();
   const std::lock_guard lock(state.mutex);
+  if (size == 0 || reservation_of(state, base, size) == state.reservations.end()) return CUDA_ERROR_INVALID_VALUE;
   const auto parts = host_view().overlapping(base, size);
-  uint64_t covered = 0;
   for (const auto& part : parts) {
-    if (part->kind != MemoryKind::mapped || part->base < base || part->base + part->size > base + size) return CUDA_ERROR_INVALID_VALUE;
-    covered += part->size;
+    if (part->base < base || part->base + part->size > base + size) return CUDA_ERROR_INVALID_VALUE;
   }
-  if (covered != size || size == 0) return CUDA_ERROR_INVALID_VALUE;
   for (const auto& part : parts) {
     host_view().erase(part);
     device_view().erase(part);

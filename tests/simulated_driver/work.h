@@ -36,6 +36,7 @@ struct KernelLaunch {
   Extent grid, block;
   unsigned dynamic_shared = 0;
   std::vector<std::byte> parameters;  ///< by the code's layout
+  bool packed = false;                ///< they came as one buffer (`extra`)
   std::vector<CUlaunchAttribute> attributes;
 };
 

@@ -20,12 +20,8 @@ Memory::~Memory() {
 
 void* Memory::allocate(std::size_t bytes) {
   bytes = rounded(bytes);
-  std::vector<void*>& list = free_[bytes];
-  if (!list.empty()) {
-    void* block = list.back();
-    list.pop_back();
-    return block;
-  }
+  std::set<void*>& blocks = free_[bytes];
+  if (!blocks.empty()) return blocks.extract(blocks.begin()).value();
   if (slabs_.empty() || slabs_.back().size - slabs_.back().used < bytes) {
     const std::size_t size = std::max(bytes, slab_bytes);
     CUdeviceptr base = 0;
@@ -39,7 +35,7 @@ void* Memory::allocate(std::size_t bytes) {
   return slab.base + slab.used - bytes;
 }
 
-void Memory::free(void* block, std::size_t bytes) { free_[rounded(bytes)].push_back(block); }
+void Memory::free(void* block, std::size_t bytes) { free_[rounded(bytes)].insert(block); }
 
 std::vector<unsigned char> Memory::contents() const {
   std::vector<unsigned char> bytes;

@@ -1,5 +1,5 @@
-// Device memory as a training framework hands it out: slabs from the driver, cut into blocks that are reused in LIFO
-// order, so that addresses repeat from layer to layer and step to step without being promised to.
+// Device memory as a training framework hands it out: slabs from the driver, cut into blocks, of which the free one
+// with the lowest address is used next, so that addresses repeat from step to step without being promised to.
 //
 // Owns:    the slabs. New slabs are zero.
 // Threads: one at a time.
@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <map>
+#include <set>
 #include <vector>
 
 namespace refrain::tests::training {
@@ -31,10 +32,10 @@ class Memory {
     std::size_t size, used;
   };
   std::vector<Slab> slabs_;
-  std::map<std::size_t, std::vector<void*>> free_;
+  std::map<std::size_t, std::set<void*>> free_;  // by size
 };
 
-/// Blocks that live until the scope ends; they go back in the order in which they came.
+/// Blocks that live until the scope ends.
 class Scope {
  public:
   explicit Scope(Memory& memory) : memory_(memory) {}
