@@ -54,10 +54,12 @@ enum class Treatment : unsigned {
   wait,                ///< issue everything; when it succeeded, the program has waited for the device
   ask,                 ///< issue everything; it does not wait
   state_changes,       ///< issue everything, drop what depends on the state
+  function_state,      ///< the same for the state of one function, unless it has that value already
   memory_ends,         ///< issue everything: memory goes away
   stream_memory_ends,  ///< the same, in the order of a stream
   code_ends,           ///< a module or a library is unloaded
   context_ends,
+  context_released,  ///< a primary context loses one of its holders, perhaps the last one
   stream_ends,
   capture_begins,
   capture_ends,
@@ -96,14 +98,22 @@ constexpr Treatment of_stream_work(EntryPoint entry) noexcept {
   const bool ends = begins(entry, "cuMemFreeAsync") || begins(entry, "cuMemMapArrayAsync");
   return ends ? Treatment::stream_memory_ends : in_order(entry);
 }
+constexpr Treatment of_mutable_state(EntryPoint entry) noexcept {
+  if (begins(entry, "cuFuncSet") || begins(entry, "cuKernelSet")) return Treatment::function_state;
+  // Properties of memory: copies and memsets are given their addresses anew, kernels read nothing of it at launch.
+  const bool of_memory = begins(entry, "cuMem") || begins(entry, "cuMulticast") || begins(entry, "cuPointerSet") ||
+                         begins(entry, "cuDeviceSetMemPool") || begins(entry, "cuDeviceGraphMemTrim") ||
+                         begins(entry, "cuDeviceSetGraphMem") || begins(entry, "cuCtxEnablePeer");
+  return of_memory ? Treatment::memory_ends : Treatment::state_changes;
+}
 constexpr Treatment of_code(EntryPoint entry) noexcept {
   const bool ends = entry == EntryPoint::cuModuleUnload || entry == EntryPoint::cuLibraryUnload;
   return ends ? Treatment::code_ends : Treatment::none;
 }
 constexpr Treatment of_context(EntryPoint entry) noexcept {
+  if (begins(entry, "cuDevicePrimaryCtxRelease")) return Treatment::context_released;
   const bool ends = begins(entry, "cuCtxDestroy") || begins(entry, "cuCtxDetach") ||
-                    begins(entry, "cuDevicePrimaryCtxRelease") || begins(entry, "cuDevicePrimaryCtxReset") ||
-                    begins(entry, "cuGreenCtxDestroy");
+                    begins(entry, "cuDevicePrimaryCtxReset") || begins(entry, "cuGreenCtxDestroy");
   return ends ? Treatment::context_ends : Treatment::none;
 }
 constexpr Treatment of_capture(EntryPoint entry) noexcept {
@@ -126,7 +136,7 @@ constexpr Treatment treatment_of(EntryPoint entry) noexcept {
     case Group::wait: return details::begins(entry, "cuEventElapsedTime") ? ask : wait;
     case Group::cross_stream: return details::in_order(entry);
     case Group::blocking_copy: return wait;
-    case Group::mutable_state: return state_changes;
+    case Group::mutable_state: return details::of_mutable_state(entry);
     // A profiler that starts sees what was launched before it; replay goes on under it, as graph launches.
     case Group::observer: return order_all;
     case Group::code: return details::of_code(entry);

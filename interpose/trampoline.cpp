@@ -36,6 +36,6 @@ void refrain_before_unknown() noexcept {
   namespace interpose = refrain::interpose;
   refrain::replay::Engine* engine = interpose::enter();
   if (engine == nullptr) return;
-  engine->order_all(interpose::EntryPoint::cuGetProcAddress_v2);  // by which it came, for want of a name
+  engine->order_all(interpose::unknown_entry_point);
   interpose::leave();
 }

@@ -93,9 +93,9 @@ OpenRegion* Engine::Impl::current_pass(Thread& thread) noexcept {
 
 bool Engine::active() const noexcept { return impl_ != nullptr && impl_->pauses.load(std::memory_order_relaxed) == 0; }
 
-bool Engine::hold(const KernelCall& call, CUresult& result) noexcept { return impl_->hold(call, result); }
-bool Engine::hold(const MemsetCall& call, CUresult& result) noexcept { return impl_->hold(call, result); }
-bool Engine::hold(const CopyCall& call, CUresult& result) noexcept { return impl_->hold(call, result); }
+Decision Engine::hold(const KernelCall& call, CUresult& result) noexcept { return impl_->hold(call, result); }
+Decision Engine::hold(const MemsetCall& call, CUresult& result) noexcept { return impl_->hold(call, result); }
+Decision Engine::hold(const CopyCall& call, CUresult& result) noexcept { return impl_->hold(call, result); }
 void Engine::passed(const KernelCall& call, CUresult result) noexcept { impl_->passed(call, result); }
 void Engine::passed(const MemsetCall& call, CUresult result) noexcept { impl_->passed(call, result); }
 void Engine::passed(const CopyCall& call, CUresult result) noexcept { impl_->passed(call, result); }

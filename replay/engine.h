@@ -1,7 +1,7 @@
 // The one object that decides for every call: hold, or flush and pass.
 //
-// A hook asks hold(). When that says no, everything that must come before the call has been issued; the hook makes the
-// program's own call with the program's own arguments and reports it by passed().
+// A hook asks hold(). Unless that held the call, everything that must come before it has been issued; the hook makes the
+// program's own call with the program's own arguments, and reports it by passed() where hold() asked for that.
 //
 // Owns:    lanes, regions, variants, graphs, the function table, the timer.
 // Threads: any; see lane.h and pass.h for the locks. No lock is held while the program's own call runs.
@@ -45,6 +45,13 @@ struct CopyCall {
   capture::CopyBytes bytes;
 };
 
+/// What hold() did with a call.
+enum class Decision : std::uint8_t {
+  held,    ///< the hook returns hold()'s result
+  pass,    ///< the hook makes the call
+  report,  ///< the hook makes the call and tells passed() how it went
+};
+
 /// A region that is open on a thread, until it is left.
 struct OpenRegion;
 
@@ -56,11 +63,11 @@ class Engine {
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  // ---- stream operations that can be held. True: held, and `result` is what the hook returns.
-  bool hold(const KernelCall& call, CUresult& result) noexcept;
-  bool hold(const MemsetCall& call, CUresult& result) noexcept;
-  bool hold(const CopyCall& call, CUresult& result) noexcept;
-  /// After hold() said no and the program's own call returned `result`.
+  // ---- stream operations that can be held
+  Decision hold(const KernelCall& call, CUresult& result) noexcept;
+  Decision hold(const MemsetCall& call, CUresult& result) noexcept;
+  Decision hold(const CopyCall& call, CUresult& result) noexcept;
+  /// After hold() said `report` and the program's own call returned `result`.
   void passed(const KernelCall& call, CUresult result) noexcept;
   void passed(const MemsetCall& call, CUresult result) noexcept;
   void passed(const CopyCall& call, CUresult result) noexcept;

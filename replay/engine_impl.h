@@ -102,9 +102,9 @@ struct Engine::Impl {
 
   // ---- hold.cpp
   template <typename Call>
-  bool hold(const Call& call, CUresult& result) noexcept;
+  Decision hold(const Call& call, CUresult& result) noexcept;
   template <typename Call>
-  bool follow(const Call& call, Thread& thread, OpenRegion& pass, Lane& lane, CUresult& result) noexcept;
+  Decision follow(const Call& call, Thread& thread, OpenRegion& pass, Lane& lane, CUresult& result) noexcept;
   template <typename Call>
   bool take(const Call& call, OpenRegion& pass, Lane& lane, CUresult& result) noexcept;
   Lane* lane_of(OpenRegion& pass, CUstream stream) noexcept;

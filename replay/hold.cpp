@@ -9,24 +9,26 @@ namespace refrain::replay {
 using capture::Reason;
 
 template <typename Call>
-bool Engine::Impl::hold(const Call& call, CUresult& result) noexcept {
+Decision Engine::Impl::hold(const Call& call, CUresult& result) noexcept {
   Thread* thread = this_thread();
   if (thread == nullptr) {
     order_all(true, "no memory");
-    return false;
+    return Decision::pass;
   }
   if constexpr (std::is_same_v<Call, KernelCall>) Thread::add(thread->launches_seen);
   OpenRegion* pass = pauses.load(std::memory_order_acquire) == 0 ? current_pass(*thread) : nullptr;
-  thread->after_pass = pass;
   if (pass == nullptr) {
-    thread->after = After::outside;
+    Thread::add(thread->outside_calls);
     if (lanes_holding.load(std::memory_order_acquire) != 0) order_stream(call.stream, "other work on the stream");
-    return false;
+    return Decision::pass;
   }
+  thread->after_pass = pass;
   const PassGuard guard(*pass);
   thread->after = After::ignored;
-  if (pass->region == nullptr) return false;  // a process-scope pass that was closed just now: it holds nothing
-  ++pass->counters.calls;
+  if (pass->region == nullptr) {  // a process-scope pass that was closed just now: it holds nothing
+    Thread::add(thread->outside_calls);
+    return Decision::pass;
+  }
   if (pass->epoch != epoch.load(std::memory_order_acquire)) demote(*pass);
   Lane* lane = lane_of(*pass, call.stream);
   const bool captured = captures_active.load(std::memory_order_acquire) != 0 && is_capturing(call.stream);
@@ -36,7 +38,7 @@ bool Engine::Impl::hold(const Call& call, CUresult& result) noexcept {
     if (!captured) order_stream(call.stream, capture::to_string(reason));
     if (pass->state == OpenRegion::State::recording) pass->recording.add_break(capture::to_string(reason));
     note(*pass, reason, "", "");
-    return false;
+    return Decision::report;
   }
   order_coupled(*lane);
   thread->after_lane = lane;
@@ -44,13 +46,13 @@ bool Engine::Impl::hold(const Call& call, CUresult& result) noexcept {
 }
 
 template <typename Call>
-bool Engine::Impl::follow(const Call& call, Thread& thread, OpenRegion& pass, Lane& lane, CUresult& result) noexcept {
+Decision Engine::Impl::follow(const Call& call, Thread& thread, OpenRegion& pass, Lane& lane, CUresult& result) noexcept {
   if (pass.state == OpenRegion::State::choosing) choose(call, pass, lane);
   if (pass.state == OpenRegion::State::matching) {
     Verdict verdict = expect(call, pass, lane);
     if (!verdict.equal && switch_variant(call, pass, lane, verdict.reason)) verdict = {};
     if (verdict.equal) {
-      if (take(call, pass, lane, result)) return true;
+      if (take(call, pass, lane, result)) return Decision::held;
       thread.after = After::matched;
     } else {
       thread.after = After::mismatch;
@@ -63,7 +65,7 @@ bool Engine::Impl::follow(const Call& call, Thread& thread, OpenRegion& pass, La
   thread.after_variant = pass.variant;
   thread.after_cursor = pass.cursor;
   if (lane.holds()) flush(lane, Reason::early_order, "a call that passes");
-  return false;
+  return Decision::report;
 }
 
 template <typename Call>
@@ -83,6 +85,7 @@ bool Engine::Impl::take(const Call& call, OpenRegion& pass, Lane& lane, CUresult
   }
   absorb(call, variant, index);
   lane.held_count.store(index + 1 - segment.first, std::memory_order_relaxed);
+  ++pass.counters.calls;
   ++pass.counters.held;
   ++pass.cursor;
   result = lane.pending_error;
@@ -125,8 +128,8 @@ bool Engine::Impl::is_capturing(CUstream stream) noexcept {
   return driver.cuStreamIsCapturing(stream, &status) != CUDA_SUCCESS || status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
-template bool Engine::Impl::hold(const KernelCall&, CUresult&) noexcept;
-template bool Engine::Impl::hold(const MemsetCall&, CUresult&) noexcept;
-template bool Engine::Impl::hold(const CopyCall&, CUresult&) noexcept;
+template Decision Engine::Impl::hold(const KernelCall&, CUresult&) noexcept;
+template Decision Engine::Impl::hold(const MemsetCall&, CUresult&) noexcept;
+template Decision Engine::Impl::hold(const CopyCall&, CUresult&) noexcept;
 
 }  // namespace refrain::replay

@@ -52,9 +52,8 @@ struct OpenRegion {
   Lane* cached_lane = nullptr;
 };
 
-/// What passed() has to do after hold() said no.
+/// What passed() has to do after hold() asked for a report.
 enum class After : std::uint8_t {
-  outside,   ///< no region: count
   ignored,   ///< in a region, but not an operation that a sequence can have: count
   matched,   ///< the expected operation, passed: step on
   recorded,  ///< append to the recording
@@ -66,7 +65,7 @@ struct Thread {
   OpenRegion* top = nullptr;          ///< the innermost open region of thread scope
   OpenRegion* after_pass = nullptr;
   Lane* after_lane = nullptr;
-  After after = After::outside;
+  After after = After::ignored;
   Variant* after_variant = nullptr;   ///< what the pass followed then, and where: another thread may move a process's pass
   std::uint32_t after_cursor = 0;
   capture::Reason after_reason{};

@@ -96,15 +96,13 @@ void Engine::Impl::passed(const Call& call, CUresult result) noexcept {
   Thread* thread = this_thread();
   if (thread == nullptr) return;
   OpenRegion* pass = std::exchange(thread->after_pass, nullptr);
-  if (pass == nullptr || thread->after == After::outside) {
-    Thread::add(thread->outside_calls);
-    return;
-  }
+  if (pass == nullptr) return;
   const PassGuard guard(*pass);
   if (pass->region == nullptr) {
     Thread::add(thread->outside_calls);
     return;
   }
+  ++pass->counters.calls;
   ++pass->counters.passed;
   if (result != CUDA_SUCCESS) {  // the device got nothing: the sequence goes on as if the call had not been made
     if (thread->after != After::ignored) note(*pass, Reason::launch_error, "", "");
@@ -121,7 +119,6 @@ void Engine::Impl::passed(const Call& call, CUresult result) noexcept {
     case After::matched: ++pass->cursor; break;
     case After::recorded:
     case After::mismatch: record(call, *pass, *thread->after_lane, thread->after, thread->after_reason); break;
-    case After::outside:
     case After::ignored: break;
   }
 }

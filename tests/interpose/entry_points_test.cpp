@@ -98,9 +98,11 @@ TEST(EntryPoints, treatments_of_what_ends_something) {
   }
   for (const EntryPoint entry :
        {EntryPoint::cuCtxDestroy, EntryPoint::cuCtxDestroy_v2, EntryPoint::cuCtxDetach, EntryPoint::cuGreenCtxDestroy,
-        EntryPoint::cuDevicePrimaryCtxRelease, EntryPoint::cuDevicePrimaryCtxRelease_v2,
         EntryPoint::cuDevicePrimaryCtxReset, EntryPoint::cuDevicePrimaryCtxReset_v2}) {
     EXPECT_EQ(treatment_of(entry), Treatment::context_ends) << name_of(entry);
+  }
+  for (const EntryPoint entry : {EntryPoint::cuDevicePrimaryCtxRelease, EntryPoint::cuDevicePrimaryCtxRelease_v2}) {
+    EXPECT_EQ(treatment_of(entry), Treatment::context_released) << name_of(entry);
   }
   for (const EntryPoint entry : {EntryPoint::cuStreamDestroy, EntryPoint::cuStreamDestroy_v2}) {
     EXPECT_EQ(treatment_of(entry), Treatment::stream_ends) << name_of(entry);

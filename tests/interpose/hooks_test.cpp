@@ -160,10 +160,26 @@ TEST_F(Hooks, ends_are_told_before_they_happen) {
   refrain_hooks.cuMemUnmap(0, 0);
   refrain_hooks.cuFuncSetAttribute(nullptr, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 0);
   refrain_hooks.cuMemFreeAsync(0, stream(0x65));
-  EXPECT_EQ(recording.calls, (Lines{"code_unloads 0x60", "real", "code_unloads 0x61", "real", "context_ends 0x62",
-                                    "real", "context_ends 0x0", "real", "context_ends 0x0", "real", "stream_ends 0x64",
-                                    "real", "memory_ends", "real", "state_changes cuFuncSetAttribute", "real",
-                                    "memory_ends", "order_stream 0x65 cuMemFreeAsync", "real"}));
+  EXPECT_EQ(recording.calls, (Lines{"code_unloads 0x60",
+                                    "real",
+                                    "code_unloads 0x61",
+                                    "real",
+                                    "context_ends 0x62",
+                                    "real",
+                                    "context_ends 0x0",
+                                    "real",
+                                    "context_ends 0x0",
+                                    "real",
+                                    "stream_ends 0x64",
+                                    "real",
+                                    "memory_ends",
+                                    "real",
+                                    "function_state_changes 0x0 8 0 cuFuncSetAttribute",
+                                    "real",
+                                    "function_state_changed 8 0",
+                                    "memory_ends",
+                                    "order_stream 0x65 cuMemFreeAsync",
+                                    "real"}));
 }
 
 TEST_F(Hooks, O6_capture_of_the_program_is_told_before_and_after) {

@@ -30,10 +30,10 @@ std::string text(const CopyCall& call) {
                      text(call.stream));
 }
 template <class Call>
-bool hold_call(const Call& call, CUresult& result) {
+Decision hold_call(const Call& call, CUresult& result) {
   recording.calls.push_back("hold " + text(call));
   result = recording.held_result;
-  return recording.hold;
+  return recording.hold ? Decision::held : Decision::report;
 }
 template <class Call>
 void passed_call(const Call& call, CUresult result) {
@@ -47,9 +47,9 @@ struct Engine::Impl {};
 
 Engine::Engine(const Driver&, const policy::Settings&, capture::LogWriter*) noexcept {}
 Engine::~Engine() = default;
-bool Engine::hold(const KernelCall& call, CUresult& result) noexcept { return hold_call(call, result); }
-bool Engine::hold(const MemsetCall& call, CUresult& result) noexcept { return hold_call(call, result); }
-bool Engine::hold(const CopyCall& call, CUresult& result) noexcept { return hold_call(call, result); }
+Decision Engine::hold(const KernelCall& call, CUresult& result) noexcept { return hold_call(call, result); }
+Decision Engine::hold(const MemsetCall& call, CUresult& result) noexcept { return hold_call(call, result); }
+Decision Engine::hold(const CopyCall& call, CUresult& result) noexcept { return hold_call(call, result); }
 void Engine::passed(const KernelCall& call, CUresult result) noexcept { passed_call(call, result); }
 void Engine::passed(const MemsetCall& call, CUresult result) noexcept { passed_call(call, result); }
 void Engine::passed(const CopyCall& call, CUresult result) noexcept { passed_call(call, result); }
@@ -66,6 +66,13 @@ void Engine::stream_ends(CUstream stream) noexcept { note("stream_ends " + text(
 void Engine::memory_ends() noexcept { note("memory_ends"); }
 void Engine::state_changes(EntryPoint cause) noexcept {
   note(fmt::format("state_changes {}", interpose::name_of(cause)));
+}
+void Engine::function_state_changes(const void* function, int which, int value, EntryPoint cause) noexcept {
+  note(fmt::format("function_state_changes {:#x} {} {} {}", reinterpret_cast<std::uintptr_t>(function), which, value,
+                   interpose::name_of(cause)));
+}
+void Engine::function_state_changed(const void*, int which, int value) noexcept {
+  note(fmt::format("function_state_changed {} {}", which, value));
 }
 void Engine::capture_begins(CUstream stream) noexcept { note("capture_begins " + text(stream)); }
 void Engine::capture_began(CUstream stream, CUresult result) noexcept {

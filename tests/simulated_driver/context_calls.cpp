@@ -56,8 +56,9 @@ CUresult release_primary(CUdevice device, bool reset) {
     ended = std::move(of.context);
     of.context = nullptr;
     if (reset && of.retained != 0 && ended != nullptr) {
-      // The handle stays what it was: a reset primary context comes back at the next use.
+      // What faulted stays faulted: only a new process helps.
       of.context = create_context(device, of.flags, true);
+      of.context->fail(ended->error.load());
     }
   }
   if (ended != nullptr) destroy_context(ended);
