@@ -48,16 +48,9 @@ class HandleTable {
     entry.handle.store(handle, std::memory_order_release);
   }
 
-  /// Marks of removed entries that no look-up has to pass any more become unused again, so that they never fill the
-  /// table.
-  void remove(HandleEntry& entry) noexcept {
+  /// The place can be used again; until then a look-up steps over it, longest_probe steps in all.
+  static void remove(HandleEntry& entry) noexcept {
     entry.handle.store(HandleEntry::removed, std::memory_order_release);
-    auto at = static_cast<std::size_t>(&entry - entries_);
-    if (entries_[after(at)].handle.load(std::memory_order_relaxed) != HandleEntry::unused) return;
-    while (entries_[at].handle.load(std::memory_order_relaxed) == HandleEntry::removed) {
-      entries_[at].handle.store(HandleEntry::unused, std::memory_order_release);
-      at = (at + Size - 1) % Size;
-    }
   }
 
  private:

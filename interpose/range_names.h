@@ -3,7 +3,7 @@
 // The handles are the chained tool's where there is one, so they say nothing by themselves.
 //
 // Owns:    two tables of fixed size and the texts, each different text once, for the life of the process.
-// Threads: any. Looking up takes no lock. Once waiting_is_forbidden() was told, recording does not wait for one either.
+// Threads: any. Looking up takes no lock. After forbid_waiting_for_names(true) recording does not wait for one either.
 // Limits:  1024 domains, 131072 strings, 16 MiB of text. What does not fit is unknown, and ranges with it are no
 // regions. Fails:   never.
 #pragma once

@@ -44,10 +44,12 @@ std::uint32_t held_attribute_size(CUlaunchAttributeID id) noexcept {
   using Value = CUlaunchAttributeValue;
   // Compared as numbers: a newer driver's programs may pass ids that this header does not name.
   switch (static_cast<unsigned>(id)) {
-    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW: return offsetof(CUaccessPolicyWindow, missProp) + sizeof(CUaccessProperty);  // no tail padding
+    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
+      return offsetof(CUaccessPolicyWindow, missProp) + sizeof(CUaccessProperty);  // no tail padding
     case CU_LAUNCH_ATTRIBUTE_COOPERATIVE: return size_of_flag;
     case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION: return sizeof(Value::clusterDim);
-    case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE: return sizeof(Value::clusterSchedulingPolicyPreference);
+    case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+      return sizeof(Value::clusterSchedulingPolicyPreference);
     case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION: return size_of_flag;
     case CU_LAUNCH_ATTRIBUTE_PRIORITY: return sizeof(Value::priority);
     case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP: return sizeof(Value::memSyncDomainMap);

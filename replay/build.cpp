@@ -17,7 +17,8 @@ CUresult Builder::build(Variant& variant, Segment& segment) noexcept {
   if (result != CUDA_SUCCESS) return result;
   result = capture(variant, segment, stream);
   if (result == CUDA_SUCCESS) {
-    result = driver_.cuGraphInstantiateWithFlags(&segment.exec, segment.graph, CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY);
+    result = driver_.cuGraphInstantiateWithFlags(&segment.exec, segment.graph,
+                                                 CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY);
   }
   if (result != CUDA_SUCCESS) {
     if (segment.graph != nullptr) driver_.cuGraphDestroy(segment.graph);
@@ -26,7 +27,8 @@ CUresult Builder::build(Variant& variant, Segment& segment) noexcept {
     drop(stream);  // its state after a failed capture is not worth trusting
     return result;
   }
-  for (std::uint32_t index = segment.first; index < segment.first + segment.count; ++index) variant.nodes[index].changed = false;
+  for (std::uint32_t index = segment.first; index < segment.first + segment.count; ++index)
+    variant.nodes[index].changed = false;
   segment.changed = 0;
   segment.bytes = estimated_graph_bytes(segment.count);
   segment.state = Segment::State::built;
@@ -78,8 +80,10 @@ CUresult Builder::read_back(Variant& variant, std::uint32_t operation) noexcept 
       node.context = parameters.ctx;
       return got;
     }
-    case capture::OperationKind::memset: return type == CU_GRAPH_NODE_TYPE_MEMSET ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED;
-    case capture::OperationKind::copy: return type == CU_GRAPH_NODE_TYPE_MEMCPY ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED;
+    case capture::OperationKind::memset:
+      return type == CU_GRAPH_NODE_TYPE_MEMSET ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED;
+    case capture::OperationKind::copy:
+      return type == CU_GRAPH_NODE_TYPE_MEMCPY ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED;
   }
   return CUDA_ERROR_NOT_SUPPORTED;
 }

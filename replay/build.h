@@ -86,6 +86,8 @@ CUresult patch(const Driver& driver, Variant& variant, Segment& segment, std::ui
 
 /// Device memory that the driver takes for a graph of `nodes` nodes, in bytes: an estimate from public measurements
 /// (about 10 KiB a kernel node and 64 KiB a graph), used for the cap.
-constexpr std::uint64_t estimated_graph_bytes(std::uint32_t nodes) noexcept { return 65536 + std::uint64_t{10240} * nodes; }
+constexpr std::uint64_t estimated_graph_bytes(std::uint32_t nodes) noexcept {
+  return 65536 + std::uint64_t{10240} * nodes;
+}
 
 }  // namespace refrain::replay

@@ -32,7 +32,8 @@ Verdict Engine::Impl::expect(const Call& call, OpenRegion& pass, Lane& lane) noe
   const Verdict verdict = compare(call, variant, pass.cursor, pass.region->rule);
   if (!verdict.equal) return verdict;
   if (!settings.patch && !same_bytes(call, variant, pass.cursor)) return Verdict::differs(Reason::different_parameters);
-  if (!bind_role(pass, variant.sequence.operations[pass.cursor].role, lane)) return Verdict::differs(Reason::different_stream);
+  if (!bind_role(pass, variant.sequence.operations[pass.cursor].role, lane))
+    return Verdict::differs(Reason::different_stream);
   return {};
 }
 
@@ -68,8 +69,8 @@ void Engine::Impl::choose(const Call& call, OpenRegion& pass, Lane& lane) noexce
     return;
   }
   auto fits = [&](const Variant& variant) {
-    return !variant.busy && !variant.dropped && role_fits(variant, 0, lane) && compare(call, variant, 0, region.rule).equal &&
-           (settings.patch || same_bytes(call, variant, 0));
+    return !variant.busy && !variant.dropped && role_fits(variant, 0, lane) &&
+           compare(call, variant, 0, region.rule).equal && (settings.patch || same_bytes(call, variant, 0));
   };
   // The likeliest first: what followed last time. Then whatever had most of these addresses. Then, for addresses never
   // seen, what followed last time all the same, or the variant that is patched for such.
@@ -120,19 +121,21 @@ template <typename Call>
 bool Engine::Impl::switch_variant(const Call& call, OpenRegion& pass, Lane& lane, Reason reason) noexcept {
   Region& region = *pass.region;
   const std::uint64_t structure = pass.variant->sequence.structure(pass.cursor);
-  auto fits = [&](const Variant& variant) {
-    if (!compare(call, variant, pass.cursor, region.rule).equal) return false;
-    if (!settings.patch && !same_bytes(call, variant, pass.cursor)) return false;
+  auto suits = [&](const Variant& variant) -> unsigned {
+    if (!compare(call, variant, pass.cursor, region.rule).equal) return 0;
+    if (!settings.patch && !same_bytes(call, variant, pass.cursor)) return 0;
     for (std::uint16_t role = 0; role < pass.role_count; ++role) {
-      if (!role_fits(variant, role, *pass.roles[role])) return false;
+      if (!role_fits(variant, role, *pass.roles[role])) return 0;
     }
     const std::uint16_t role = variant.sequence.operations[pass.cursor].role;
-    return role < pass.role_count ? pass.roles[role] == &lane : role == pass.role_count && role_fits(variant, role, lane);
+    const bool role_suits =
+        role < pass.role_count ? pass.roles[role] == &lane : role == pass.role_count && role_fits(variant, role, lane);
+    return role_suits ? 1 + likeness(call, variant, pass.cursor) : 0;
   };
   Variant* other = nullptr;
   {
     const std::lock_guard guard(region.lock);
-    other = region.find_prefix(structure, pass.cursor, false, pass.variant, fits);
+    other = region.find_prefix(structure, pass.cursor, false, pass.variant, suits);
     if (other == nullptr) return false;
     other->busy = true;
   }
@@ -146,9 +149,9 @@ bool Engine::Impl::switch_variant(const Call& call, OpenRegion& pass, Lane& lane
   return bind_role(pass, other->sequence.operations[pass.cursor].role, lane);
 }
 
-#define INSTANTIATE(Call)                                                              \
-  template Verdict Engine::Impl::expect(const Call&, OpenRegion&, Lane&) noexcept;     \
-  template void Engine::Impl::choose(const Call&, OpenRegion&, Lane&) noexcept;        \
+#define INSTANTIATE(Call)                                                          \
+  template Verdict Engine::Impl::expect(const Call&, OpenRegion&, Lane&) noexcept; \
+  template void Engine::Impl::choose(const Call&, OpenRegion&, Lane&) noexcept;    \
   template bool Engine::Impl::switch_variant(const Call&, OpenRegion&, Lane&, Reason) noexcept;
 INSTANTIATE(KernelCall)
 INSTANTIATE(MemsetCall)

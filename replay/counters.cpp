@@ -40,7 +40,8 @@ void Engine::Impl::counters(capture::CountersRecord& record) noexcept try {
       }
     }
     for (std::size_t reason = 0; reason < reason_count; ++reason) {
-      if (region->causes[reason] != 0) out.fallbacks.push_back({static_cast<capture::Reason>(reason), region->causes[reason]});
+      if (region->causes[reason] != 0)
+        out.fallbacks.push_back({static_cast<capture::Reason>(reason), region->causes[reason]});
     }
     total += region->counters;
     record.total.passes += out.passes;
@@ -71,7 +72,9 @@ void Engine::Impl::log_counters_when_due() noexcept {
   constexpr std::uint64_t every = 64;
   if (passes.load(std::memory_order_relaxed) % every != 0) return;
   const std::int64_t now = now_ns();
-  if (now < due || !next_counters_ns.compare_exchange_strong(due, now + std::int64_t{settings.log_interval_s} * 1'000'000'000)) return;
+  if (now < due ||
+      !next_counters_ns.compare_exchange_strong(due, now + std::int64_t{settings.log_interval_s} * 1'000'000'000))
+    return;
   try {
     capture::CountersRecord record;
     counters(record);

@@ -47,7 +47,8 @@ Engine::Impl::Impl(const Driver& driver_table, const policy::Settings& all_setti
   regions.reserve(settings.regions.size());
   for (const policy::RegionRule& rule : settings.regions) {
     const bool watched = rule.action != policy::Action::eager && settings.mode != policy::Mode::off;
-    regions.push_back(watched ? std::make_unique<Region>(rule, may_replay && rule.action == policy::Action::graph) : nullptr);
+    regions.push_back(watched ? std::make_unique<Region>(rule, may_replay && rule.action == policy::Action::graph)
+                              : nullptr);
   }
   next_counters_ns = now_ns() + std::int64_t{settings.log_interval_s} * 1'000'000'000;
 }
@@ -59,7 +60,8 @@ Engine::Engine(const Driver& driver, const policy::Settings& settings, capture::
   }
 }
 
-// The timer's thread may look at it at any time and is never joined: what is behind an engine lives as long as the process.
+// The timer's thread may look at it at any time and is never joined: what is behind an engine lives as long as the
+// process.
 Engine::~Engine() {
   stop();
   static_cast<void>(impl_.release());
@@ -191,7 +193,8 @@ void Engine::leave(OpenRegion* pass) noexcept {
     impl_->lanes.for_each_holding([&](Lane& lane) {
       const std::lock_guard guard(lane.lock);
       if (lane.holder != pass) return;
-      const CUresult result = impl_->flush_locked(lane, capture::Reason::other_thread, "the range was ended by another thread");
+      const CUresult result =
+          impl_->flush_locked(lane, capture::Reason::other_thread, "the range was ended by another thread");
       if (result != CUDA_SUCCESS) lane.pending_error = result;
     });
     return;

@@ -1,11 +1,12 @@
 // The one object that decides for every call: hold, or flush and pass.
 //
-// A hook asks hold(). Unless that held the call, everything that must come before it has been issued; the hook makes the
-// program's own call with the program's own arguments, and reports it by passed() where hold() asked for that.
+// A hook asks hold(). Unless that held the call, everything that must come before it has been issued; the hook makes
+// the program's own call with the program's own arguments, and reports it by passed() where hold() asked for that.
 //
 // Owns:    lanes, regions, variants, graphs, the function table, the timer.
 // Threads: any; see lane.h and pass.h for the locks. No lock is held while the program's own call runs.
-// Fails:   never to the caller: a failure inside ends in held calls issued one by one, or in Refrain switching itself off.
+// Fails:   never to the caller: a failure inside ends in held calls issued one by one, or in Refrain switching itself
+// off.
 #pragma once
 
 #include <memory>
@@ -25,12 +26,13 @@ namespace refrain::replay {
 /// A kernel launch as the program passed it; pointers are the program's and valid only during its call.
 struct KernelCall {
   CUfunction function = nullptr;
-  CUstream stream = nullptr;  ///< nullptr or CU_STREAM_LEGACY: legacy; CU_STREAM_PER_THREAD: also for nullptr of a _ptsz name
+  CUstream stream =
+      nullptr;  ///< nullptr or CU_STREAM_LEGACY: legacy; CU_STREAM_PER_THREAD: also for nullptr of a _ptsz name
   capture::Dimensions grid, block;
   unsigned shared = 0;
   unsigned attribute_count = 0;
   const CUlaunchAttribute* attributes = nullptr;
-  bool cooperative = false;   ///< came by cuLaunchCooperativeKernel
+  bool cooperative = false;  ///< came by cuLaunchCooperativeKernel
   void** parameters = nullptr;
   void** extra = nullptr;
 };
@@ -81,28 +83,28 @@ class Engine {
   void safe_point() noexcept;
 
   // ---- lifetime and state: before the call that takes something away
-  void code_unloads(std::uint64_t owner) noexcept;       ///< module or library handle
-  void context_ends(CUcontext context) noexcept;         ///< nullptr: any
+  void code_unloads(std::uint64_t owner) noexcept;  ///< module or library handle
+  void context_ends(CUcontext context) noexcept;    ///< nullptr: any
   void stream_ends(CUstream stream) noexcept;
-  void memory_ends() noexcept;                           ///< memory is freed, unmapped or unregistered
-  void state_changes(EntryPoint cause) noexcept;         ///< function, context or stream state that launches read
+  void memory_ends() noexcept;                    ///< memory is freed, unmapped or unregistered
+  void state_changes(EntryPoint cause) noexcept;  ///< function, context or stream state that launches read
   /// The program sets `which` of a function or kernel to `value`: before the call. Frameworks set the same value before
   /// every launch, and a value that is there already changes nothing.
   void function_state_changes(const void* function, int which, int value, EntryPoint cause) noexcept;
   void function_state_changed(const void* function, int which, int value) noexcept;  ///< after the call succeeded
   // ---- the program's own capture
-  void capture_begins(CUstream stream) noexcept;         ///< before the call
+  void capture_begins(CUstream stream) noexcept;  ///< before the call
   void capture_began(CUstream stream, CUresult result) noexcept;
-  void capture_ended(CUstream stream) noexcept;          ///< after the call, whatever it returned
+  void capture_ended(CUstream stream) noexcept;  ///< after the call, whatever it returned
 
   // ---- regions: `rule` is an index into settings.regions
-  OpenRegion* enter(unsigned rule) noexcept;             ///< nullptr: not watched
-  void leave(OpenRegion* region) noexcept;               ///< from any thread
+  OpenRegion* enter(unsigned rule) noexcept;  ///< nullptr: not watched
+  void leave(OpenRegion* region) noexcept;    ///< from any thread
   /// The calling thread ends: its open regions are closed, what they hold is issued.
   void thread_ends() noexcept;
 
   // ---- control
-  void pause() noexcept;                                 ///< flush, then pass everything until resume()
+  void pause() noexcept;  ///< flush, then pass everything until resume()
   void resume() noexcept;
   /// Flush everything and pass everything from here on; at exit and on an internal fault.
   void stop() noexcept;

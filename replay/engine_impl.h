@@ -1,6 +1,6 @@
-// The engine's state, and its work by concept: hold.cpp (one call), choose.cpp (which variant), record.cpp (after a call
-// that passed), finish.cpp (end of a pass), flush.cpp (issuing and launching what a lane holds), order.cpp, lifetime.cpp,
-// safe_point.cpp (building), counters.cpp.
+// The engine's state, and its work by concept: hold.cpp (one call), choose.cpp (which variant), record.cpp (after a
+// call that passed), finish.cpp (end of a pass), flush.cpp (issuing and launching what a lane holds), order.cpp,
+// lifetime.cpp, safe_point.cpp (building), counters.cpp.
 //
 // Locks, in the order in which they may be taken: a process-scope pass, a lane, a region. The lock of a table is taken
 // alone, for a look-up.
@@ -69,10 +69,10 @@ struct Engine::Impl {
   LaneTable lanes;
   Builder builder;
   Timer timer;
-  std::vector<std::unique_ptr<Region>> regions;        ///< one a rule; nullptr for rules that keep their ranges eager
+  std::vector<std::unique_ptr<Region>> regions;  ///< one a rule; nullptr for rules that keep their ranges eager
 
-  std::atomic<int> pauses{0};                          ///< and stop(), which is never taken back
-  std::atomic<std::uint64_t> epoch{1};                 ///< steps when what open passes rely on may have changed
+  std::atomic<int> pauses{0};           ///< and stop(), which is never taken back
+  std::atomic<std::uint64_t> epoch{1};  ///< steps when what open passes rely on may have changed
   std::atomic<int> lanes_holding{0};
   std::atomic<int> captures_active{0};
   std::atomic<std::uint64_t> memory_generation{1};
@@ -92,7 +92,7 @@ struct Engine::Impl {
   std::deque<RetiredGraph> retired;
   std::atomic<bool> has_retired{false};
   Lock captures_lock;
-  std::vector<CUstream> capturing;                     ///< streams where the program began a capture
+  std::vector<CUstream> capturing;  ///< streams where the program began a capture
   std::atomic<std::int64_t> next_counters_ns{0};
 
   // ---- engine.cpp
@@ -129,12 +129,15 @@ struct Engine::Impl {
   template <typename Call>
   void record(const Call& call, OpenRegion& pass, Lane& lane, After after, capture::Reason why) noexcept;
   template <typename Call>
-  void note_mismatch(const Call& call, OpenRegion& pass, capture::Reason reason, const capture::Function* function) noexcept;
+  void note_mismatch(const Call& call, OpenRegion& pass, capture::Reason reason,
+                     const capture::Function* function) noexcept;
   void note(OpenRegion& pass, capture::Reason reason, const char* expected, const char* found) noexcept;
 
   // ---- finish.cpp
   void finish(OpenRegion& pass) noexcept;
   void demote(OpenRegion& pass) noexcept;
+  Variant* settle(Region& region, OpenRegion& pass, bool& is_new_short) noexcept;
+  Variant* keep_addresses(Region& region, OpenRegion& pass, Variant& done) noexcept;
   Variant* add_variant(Region& region, OpenRegion& pass, capture::Sequence&& sequence, const Variant* model) noexcept;
   void release(Region& region, Variant& variant) noexcept;
   void erase_dropped(Region& region) noexcept;
@@ -145,7 +148,8 @@ struct Engine::Impl {
   void flush(Lane& lane, capture::Reason reason, const char* cause) noexcept;
   void flush_pass(OpenRegion& pass, capture::Reason reason, const char* cause) noexcept;
   void end_hold(Lane& lane) noexcept;
-  void fail_segment(Region& region, Variant& variant, Segment& segment, capture::Reason reason, CUresult error) noexcept;
+  void fail_segment(Region& region, Variant& variant, Segment& segment, capture::Reason reason,
+                    CUresult error) noexcept;
   static bool expire(void* impl, std::int64_t deadline) noexcept;
 
   // ---- order.cpp

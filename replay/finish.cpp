@@ -15,11 +15,14 @@ namespace {
 // Two sequences of one structure are the same place of the program when most of their operations have equal bytes.
 bool is_same_place(const capture::Sequence& one, const capture::Sequence& other) noexcept {
   if (one.size() != other.size() || one.structure(one.size()) != other.structure(other.size())) return false;
-  std::uint32_t equal = 0;
+  std::uint32_t equal = 0, different = 0;
   for (std::uint32_t index = 0; index < one.size(); ++index) {
     const capture::Operation& a = one.operations[index];
     const capture::Operation& b = other.operations[index];
-    equal += a.byte_count == b.byte_count && std::equal(one.bytes_of(a), one.bytes_of(a) + a.byte_count, other.bytes_of(b));
+    const bool same =
+        a.byte_count == b.byte_count && std::equal(one.bytes_of(a), one.bytes_of(a) + a.byte_count, other.bytes_of(b));
+    ++(same ? equal : different);
+    if (2 * different > one.size()) return false;
   }
   return 2 * equal >= one.size();
 }
@@ -45,7 +48,8 @@ void Engine::Impl::erase_dropped(Region& region) noexcept {
   });
 }
 
-Variant* Engine::Impl::add_variant(Region& region, OpenRegion& pass, capture::Sequence&& sequence, const Variant* model) noexcept try {
+Variant* Engine::Impl::add_variant(Region& region, OpenRegion& pass, capture::Sequence&& sequence,
+                                   const Variant* model) noexcept try {
   auto variant = std::make_unique<Variant>(std::move(sequence), region.next_variant, settings.segment_max);
   for (std::uint16_t role = 0; role < pass.role_count; ++role) {
     const Lane& lane = *pass.roles[role];
@@ -92,50 +96,63 @@ void Engine::Impl::demote(OpenRegion& pass) noexcept {
   pass.epoch = epoch.load(std::memory_order_acquire);
 }
 
+// The variant that has the addresses which `done` was patched to nearly everywhere in this pass: one that exists, or a
+// copy. What follows is learnt for that one, so that the next round needs no patch; `done` stays the one for new
+// addresses.
+Variant* Engine::Impl::keep_addresses(Region& region, OpenRegion& pass, Variant& done) noexcept {
+  done.last_use = pass.number;
+  for (const std::unique_ptr<Variant>& known : region.variants) {
+    if (known.get() != &done && !known->busy && !known->dropped && is_same_place(known->sequence, done.sequence))
+      return known.get();
+  }
+  Reason refused{};
+  const bool room = graph_bytes.load(std::memory_order_relaxed) < (std::uint64_t{settings.max_graph_mib} << 19);
+  if (!region.replays || !room || !may_record(region, refused)) return &done;
+  try {
+    Variant* kept = add_variant(region, pass, done.sequence.prefix(done.sequence.size()), &done);
+    return kept != nullptr ? kept : &done;
+  } catch (const std::bad_alloc&) {
+    return &done;
+  }
+}
+
+// The variant that this pass turned out to be, or nullptr. The region's lock is held.
+Variant* Engine::Impl::settle(Region& region, OpenRegion& pass, bool& is_new_short) noexcept {
+  Reason refused{};
+  if (pass.state == OpenRegion::State::recording && pass.recording.size() != 0) {
+    for (const std::unique_ptr<Variant>& known : region.variants) {
+      if (!known->busy && !known->dropped && is_same_place(known->sequence, pass.recording)) return known.get();
+    }
+    return add_variant(region, pass, std::move(pass.recording), nullptr);
+  }
+  if (pass.state != OpenRegion::State::matching || pass.cursor == 0) return nullptr;
+  Variant& followed = *pass.variant;
+  if (pass.cursor == followed.sequence.size()) {
+    followed.scratch = 2 * pass.counters.patched > followed.sequence.size();
+    return followed.scratch ? keep_addresses(region, pass, followed) : &followed;
+  }
+  const std::uint64_t structure = followed.sequence.structure(pass.cursor);
+  Variant* shorter = region.find_prefix(structure, pass.cursor, true, nullptr, [](const Variant&) { return 100u; });
+  if (shorter != nullptr || !may_record(region, refused)) return shorter;
+  is_new_short = true;
+  try {
+    return add_variant(region, pass, followed.sequence.prefix(pass.cursor), &followed);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+
 void Engine::Impl::finish(OpenRegion& pass) noexcept {
   Region& region = *pass.region;
   if (pass.epoch != epoch.load(std::memory_order_acquire)) demote(pass);
-  const bool followed = pass.state == OpenRegion::State::matching;
-  const bool is_short = followed && pass.cursor < pass.variant->sequence.size();
-  if (is_short) flush_pass(pass, Reason::sequence_shorter, "the end of the region");
+  if (pass.state == OpenRegion::State::matching && pass.cursor < pass.variant->sequence.size()) {
+    flush_pass(pass, Reason::sequence_shorter, "the end of the region");
+  }
   passes.fetch_add(1, std::memory_order_relaxed);
-  bool noted_short = false;
+  bool is_new_short = false, build_here = false;
   {
     const std::lock_guard guard(region.lock);
-    Variant* done = nullptr;
-    Reason refused{};
-    if (followed && !is_short) {
-      done = pass.variant;
-      done->scratch = 2 * pass.counters.patched > done->sequence.size();
-      // New addresses nearly everywhere: keep them as a variant of their own, so that they need no patch when they return.
-      const bool room = graph_bytes.load(std::memory_order_relaxed) < (std::uint64_t{settings.max_graph_mib} << 19);
-      if (done->scratch && region.replays && room && may_record(region, refused)) {
-        try {
-          // What follows is learnt for the variant that keeps these addresses, not for the one that goes on moving.
-          Variant* kept = add_variant(region, pass, done->sequence.prefix(done->sequence.size()), done);
-          done->last_use = pass.number;
-          ++done->passes;
-          if (kept != nullptr) done = kept;
-        } catch (const std::bad_alloc&) {
-        }
-      }
-    } else if (is_short && pass.cursor > 0) {
-      const capture::Sequence& longer = pass.variant->sequence;
-      done = region.find_prefix(longer.structure(pass.cursor), pass.cursor, true, nullptr, [](const Variant&) { return true; });
-      if (done == nullptr && may_record(region, refused)) {
-        try {
-          done = add_variant(region, pass, longer.prefix(pass.cursor), pass.variant);
-        } catch (const std::bad_alloc&) {
-        }
-        noted_short = true;
-      }
-    } else if (pass.state == OpenRegion::State::recording && pass.recording.size() != 0) {
-      for (const std::unique_ptr<Variant>& known : region.variants) {
-        if (!known->busy && !known->dropped && is_same_place(known->sequence, pass.recording)) done = known.get();
-      }
-      if (done == nullptr) done = add_variant(region, pass, std::move(pass.recording), nullptr);
-    }
-    if (done != nullptr) {
+    if (Variant* done = settle(region, pass, is_new_short)) {
       done->last_use = pass.number;
       ++done->passes;
       if (region.last != nullptr) region.last->successor = done;
@@ -149,10 +166,10 @@ void Engine::Impl::finish(OpenRegion& pass) noexcept {
     }
     region.counters += pass.counters;
     ++region.passes_since_wait;
+    build_here = region.replays && builds_pending.load(std::memory_order_relaxed) &&
+                 region.passes_since_wait >= settings.build_after;
   }
-  if (noted_short) note(pass, Reason::sequence_shorter, "", "the end of the region");
-  const bool build_here = region.replays && builds_pending.load(std::memory_order_relaxed) &&
-                          region.passes_since_wait >= settings.build_after;
+  if (is_new_short) note(pass, Reason::sequence_shorter, "", "the end of the region");
   if (pass.variant != nullptr) {
     const std::lock_guard guard(region.lock);
     release(region, *std::exchange(pass.variant, nullptr));

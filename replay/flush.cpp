@@ -45,7 +45,8 @@ CUresult Engine::Impl::launch_locked(Lane& lane) noexcept {
 }
 
 // The graph is given up and may be built again, a bounded number of times.
-void Engine::Impl::fail_segment(Region& region, Variant& variant, Segment& segment, Reason reason, CUresult error) noexcept {
+void Engine::Impl::fail_segment(Region& region, Variant& variant, Segment& segment, Reason reason,
+                                CUresult error) noexcept {
   retire(segment);
   segment.state = Segment::State::waits;
   const char* text = nullptr;

@@ -51,23 +51,22 @@ FunctionPointer FunctionTable::ask(CUfunction handle) const {
   // cleanly on a CUkernel).
   if (driver_.cuFuncGetName(&name, handle) == CUDA_SUCCESS) {
     CUmodule module = nullptr;
-    if (driver_.cuFuncGetModule(&module, handle) == CUDA_SUCCESS) function->owner = reinterpret_cast<std::uint64_t>(module);
-    function->layout_known = read_layout(
-        [&](std::size_t index, std::size_t* offset, std::size_t* size) {
-          return driver_.cuFuncGetParamInfo(handle, index, offset, size);
-        },
-        function->layout);
+    if (driver_.cuFuncGetModule(&module, handle) == CUDA_SUCCESS)
+      function->owner = reinterpret_cast<std::uint64_t>(module);
+    function->layout_known =
+        read_layout([&](std::size_t index, std::size_t* offset,
+                        std::size_t* size) { return driver_.cuFuncGetParamInfo(handle, index, offset, size); },
+                    function->layout);
   } else if (driver_.cuKernelGetName(&name, kernel) == CUDA_SUCCESS) {
     function->is_kernel_handle = true;
     CUlibrary library = nullptr;
     if (driver_.cuKernelGetLibrary != nullptr && driver_.cuKernelGetLibrary(&library, kernel) == CUDA_SUCCESS) {
       function->owner = reinterpret_cast<std::uint64_t>(library);
     }
-    function->layout_known = read_layout(
-        [&](std::size_t index, std::size_t* offset, std::size_t* size) {
-          return driver_.cuKernelGetParamInfo(kernel, index, offset, size);
-        },
-        function->layout);
+    function->layout_known =
+        read_layout([&](std::size_t index, std::size_t* offset,
+                        std::size_t* size) { return driver_.cuKernelGetParamInfo(kernel, index, offset, size); },
+                    function->layout);
   }
   if (name != nullptr) function->name = name;
   const policy::OperationRule* rule = selector_.operation_rule(function->name, capture::demangle(function->name));

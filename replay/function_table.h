@@ -19,7 +19,8 @@ using FunctionPointer = std::shared_ptr<const capture::Function>;
 
 class FunctionTable {
  public:
-  FunctionTable(const Driver& driver, const policy::Selector& selector) noexcept : driver_(driver), selector_(selector) {}
+  FunctionTable(const Driver& driver, const policy::Selector& selector) noexcept
+      : driver_(driver), selector_(selector) {}
 
   /// The function behind `handle`, asking the driver at the first sight. Only for a handle that the driver has just
   /// accepted in a launch: its code is loaded, and the questions load nothing. nullptr when memory ran out.

@@ -46,7 +46,8 @@ Decision Engine::Impl::hold(const Call& call, CUresult& result) noexcept {
 }
 
 template <typename Call>
-Decision Engine::Impl::follow(const Call& call, Thread& thread, OpenRegion& pass, Lane& lane, CUresult& result) noexcept {
+Decision Engine::Impl::follow(const Call& call, Thread& thread, OpenRegion& pass, Lane& lane,
+                              CUresult& result) noexcept {
   if (pass.state == OpenRegion::State::choosing) choose(call, pass, lane);
   if (pass.state == OpenRegion::State::matching) {
     Verdict verdict = expect(call, pass, lane);
@@ -114,7 +115,8 @@ void Engine::Impl::begin_hold(Lane& lane, OpenRegion& pass, std::uint32_t first)
 Lane* Engine::Impl::lane_of(OpenRegion& pass, CUstream stream) noexcept {
   CUcontext current = nullptr;
   if (driver.cuCtxGetCurrent(&current) != CUDA_SUCCESS || current == nullptr) return nullptr;
-  if (pass.cached_lane != nullptr && pass.cached_stream == stream && pass.cached_context == current) return pass.cached_lane;
+  if (pass.cached_lane != nullptr && pass.cached_stream == stream && pass.cached_context == current)
+    return pass.cached_lane;
   Lane* lane = lanes.find(stream, current);
   pass.cached_stream = stream;
   pass.cached_context = current;

@@ -14,7 +14,8 @@ CUresult issue_kernel(const Driver& driver, capture::Sequence& sequence, const c
   const auto function = reinterpret_cast<CUfunction>(operation.function->handle);
   if (operation.attribute_count == 0) {
     return driver.cuLaunchKernel(function, operation.grid.x, operation.grid.y, operation.grid.z, operation.block.x,
-                                 operation.block.y, operation.block.z, operation.shared, stream, parameters.pointers, nullptr);
+                                 operation.block.y, operation.block.z, operation.shared, stream, parameters.pointers,
+                                 nullptr);
   }
   CUlaunchAttribute attributes[most_attributes]{};
   CUlaunchConfig config{};
@@ -40,16 +41,19 @@ CUresult issue_memset(const Driver& driver, const capture::MemsetBytes& memset, 
   switch (memset.element_size) {
     case 1: {
       const auto value = static_cast<unsigned char>(memset.value);
-      return is_2d ? driver.cuMemsetD2D8Async(memset.destination, memset.pitch, value, memset.width, memset.height, stream)
+      return is_2d ? driver.cuMemsetD2D8Async(memset.destination, memset.pitch, value, memset.width, memset.height,
+                                              stream)
                    : driver.cuMemsetD8Async(memset.destination, value, memset.width, stream);
     }
     case 2: {
       const auto value = static_cast<unsigned short>(memset.value);
-      return is_2d ? driver.cuMemsetD2D16Async(memset.destination, memset.pitch, value, memset.width, memset.height, stream)
+      return is_2d ? driver.cuMemsetD2D16Async(memset.destination, memset.pitch, value, memset.width, memset.height,
+                                               stream)
                    : driver.cuMemsetD16Async(memset.destination, value, memset.width, stream);
     }
     default:
-      return is_2d ? driver.cuMemsetD2D32Async(memset.destination, memset.pitch, memset.value, memset.width, memset.height, stream)
+      return is_2d ? driver.cuMemsetD2D32Async(memset.destination, memset.pitch, memset.value, memset.width,
+                                               memset.height, stream)
                    : driver.cuMemsetD32Async(memset.destination, memset.value, memset.width, stream);
   }
 }

@@ -27,7 +27,8 @@ Lane* LaneTable::make(CUstream stream, CUcontext current) {
   int priority = 0;
   if (!is_legacy(stream)) {
     unsigned flags = 0;
-    if (driver_.cuStreamGetCtx(stream, &context) != CUDA_SUCCESS || driver_.cuStreamGetFlags(stream, &flags) != CUDA_SUCCESS ||
+    if (driver_.cuStreamGetCtx(stream, &context) != CUDA_SUCCESS ||
+        driver_.cuStreamGetFlags(stream, &flags) != CUDA_SUCCESS ||
         driver_.cuStreamGetPriority(stream, &priority) != CUDA_SUCCESS) {
       return nullptr;
     }

@@ -23,7 +23,7 @@ class Variant;
 
 /// How a stream orders against others (cuda.h: "legacy default stream").
 enum class StreamKind : std::uint8_t {
-  legacy,       ///< orders with every blocking stream of the context, both ways
+  legacy,  ///< orders with every blocking stream of the context, both ways
   blocking,
   non_blocking,
 };
@@ -41,7 +41,7 @@ struct alignas(64) Lane {
   int priority = 0;
   LaneContext* shared = nullptr;
   CUcontext context = nullptr;
-  CUstream stream = nullptr;             ///< nullptr: the legacy stream of `context`
+  CUstream stream = nullptr;  ///< nullptr: the legacy stream of `context`
 
   // What is held; guarded by `lock`. `held_count` and `held_since` are read without it by whoever looks for work.
   std::atomic<std::uint32_t> held_count{0};

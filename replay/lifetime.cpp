@@ -45,8 +45,8 @@ void rebuild(Engine::Impl& impl, Affected affected) noexcept {
 void Engine::code_unloads(std::uint64_t owner) noexcept {
   order_all(EntryPoint::cuModuleUnload);
   impl_->epoch.fetch_add(1, std::memory_order_acq_rel);
-  // A library's functions may have been launched through the module inside it, which nobody can name here: a handle that
-  // owns no function known by itself is taken to own all that are known by module.
+  // A library's functions may have been launched through the module inside it, which nobody can name here: a handle
+  // that owns no function known by itself is taken to own all that are known by module.
   bool owns_by_itself = false;
   auto uses = [&](const Variant& variant, auto belongs) {
     return std::any_of(variant.sequence.functions.begin(), variant.sequence.functions.end(), belongs);
@@ -55,7 +55,8 @@ void Engine::code_unloads(std::uint64_t owner) noexcept {
     if (region == nullptr) continue;
     const std::lock_guard guard(region->lock);
     for (const std::unique_ptr<Variant>& variant : region->variants) {
-      owns_by_itself |= uses(*variant, [&](const FunctionPointer& f) { return f->owner == owner && !f->is_kernel_handle; });
+      owns_by_itself |=
+          uses(*variant, [&](const FunctionPointer& f) { return f->owner == owner && !f->is_kernel_handle; });
     }
   }
   drop_variants(*impl_, [&](const Variant& variant) {
@@ -73,11 +74,12 @@ void Engine::context_ends(CUcontext context) noexcept {
   {
     // The context takes its graphs with it: what still runs must not be destroyed by hand, what does not is forgotten.
     const std::lock_guard guard(impl_->retired_lock);
-    std::erase_if(impl_->retired, [&](const RetiredGraph& graph) { return context == nullptr || graph.context == context; });
+    std::erase_if(impl_->retired,
+                  [&](const RetiredGraph& graph) { return context == nullptr || graph.context == context; });
   }
   drop_variants(*impl_, [&](Variant& variant) {
-    const bool affected = context == nullptr || std::find(variant.role_contexts.begin(), variant.role_contexts.end(), context) !=
-                                                    variant.role_contexts.end();
+    const bool affected = context == nullptr || std::find(variant.role_contexts.begin(), variant.role_contexts.end(),
+                                                          context) != variant.role_contexts.end();
     if (affected && !variant.busy) {
       for (Segment& segment : variant.segments) {
         if (segment.exec == nullptr) continue;
@@ -140,9 +142,9 @@ void Engine::function_state_changes(const void* function, int which, int value, 
   }
   bool any = false;
   rebuild(*impl_, [&](const Variant& variant) {
-    const bool uses = std::any_of(variant.sequence.functions.begin(), variant.sequence.functions.end(), [&](const FunctionPointer& f) {
-      return f->handle == handle || name == nullptr || f->name == name;
-    });
+    const bool uses = std::any_of(
+        variant.sequence.functions.begin(), variant.sequence.functions.end(),
+        [&](const FunctionPointer& f) { return f->handle == handle || name == nullptr || f->name == name; });
     any |= uses;
     return uses;
   });
@@ -174,7 +176,8 @@ void Engine::capture_began(CUstream stream, CUresult result) noexcept {
 void Engine::capture_ended(CUstream stream) noexcept {
   // An invalidated capture ends with an error; only the driver knows whether it has ended.
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-  if (impl_->driver.cuStreamIsCapturing(stream, &status) == CUDA_SUCCESS && status != CU_STREAM_CAPTURE_STATUS_NONE) return;
+  if (impl_->driver.cuStreamIsCapturing(stream, &status) == CUDA_SUCCESS && status != CU_STREAM_CAPTURE_STATUS_NONE)
+    return;
   impl_->capture_ended_on(stream);
 }
 

@@ -26,8 +26,8 @@ bool configuration_fits(const KernelCall& call, const Operation& operation, cons
   if (operation.attribute_count != 0 || !is_launchable(call.grid)) return false;
   const bool same_block = call.block == operation.block;
   if (!same_block && !(call.block.x >= 1 && call.block.x <= node.accepted_block.x && call.block.y >= 1 &&
-                       call.block.y <= node.accepted_block.y && call.block.z >= 1 && call.block.z <= node.accepted_block.z &&
-                       threads(call.block) <= threads(node.accepted_block))) {
+                       call.block.y <= node.accepted_block.y && call.block.z >= 1 &&
+                       call.block.z <= node.accepted_block.z && threads(call.block) <= threads(node.accepted_block))) {
     return false;
   }
   return call.shared <= node.accepted_shared;
@@ -116,13 +116,15 @@ bool packed_block(void* const* extra, const std::byte*& block, std::size_t& byte
   return false;
 }
 
-Verdict compare(const KernelCall& call, const Variant& variant, std::uint32_t index, const policy::RegionRule& rule) noexcept {
+Verdict compare(const KernelCall& call, const Variant& variant, std::uint32_t index,
+                const policy::RegionRule& rule) noexcept {
   const Operation& operation = variant.sequence.operations[index];
   if (operation.kind != OperationKind::kernel) return Verdict::differs(Reason::different_kind);
   if (operation.function->handle != reinterpret_cast<std::uint64_t>(call.function)) {
     return Verdict::differs(Reason::different_function);
   }
-  if (!same_attributes(call, variant.sequence.attributes.data() + operation.first_attribute, operation.attribute_count)) {
+  if (!same_attributes(call, variant.sequence.attributes.data() + operation.first_attribute,
+                       operation.attribute_count)) {
     return Verdict::differs(Reason::different_attributes);
   }
   const bool same = call.grid == operation.grid && call.block == operation.block && call.shared == operation.shared;
@@ -131,11 +133,13 @@ Verdict compare(const KernelCall& call, const Variant& variant, std::uint32_t in
   }
   Source source;
   if (!find_source(call, operation.function->layout, source)) return Verdict::differs(Reason::unholdable_operation);
-  if (rule.strict_parameters && !same_bytes(call, variant, index)) return Verdict::differs(Reason::different_parameters);
+  if (rule.strict_parameters && !same_bytes(call, variant, index))
+    return Verdict::differs(Reason::different_parameters);
   return {};
 }
 
-Verdict compare(const MemsetCall& call, const Variant& variant, std::uint32_t index, const policy::RegionRule& rule) noexcept {
+Verdict compare(const MemsetCall& call, const Variant& variant, std::uint32_t index,
+                const policy::RegionRule& rule) noexcept {
   const Operation& operation = variant.sequence.operations[index];
   if (operation.kind != OperationKind::memset) return Verdict::differs(Reason::different_kind);
   capture::MemsetBytes shadow;
@@ -153,7 +157,8 @@ Verdict compare(const MemsetCall& call, const Variant& variant, std::uint32_t in
   return {};
 }
 
-Verdict compare(const CopyCall& call, const Variant& variant, std::uint32_t index, const policy::RegionRule& rule) noexcept {
+Verdict compare(const CopyCall& call, const Variant& variant, std::uint32_t index,
+                const policy::RegionRule& rule) noexcept {
   const Operation& operation = variant.sequence.operations[index];
   if (operation.kind != OperationKind::copy) return Verdict::differs(Reason::different_kind);
   capture::CopyBytes shadow;
@@ -238,12 +243,16 @@ void absorb(const KernelCall& call, Variant& variant, std::uint32_t index) noexc
   if (changed) variant.mark_changed(index);
 }
 
-void absorb(const MemsetCall& call, Variant& variant, std::uint32_t index) noexcept { absorb_value(call.bytes, variant, index); }
+void absorb(const MemsetCall& call, Variant& variant, std::uint32_t index) noexcept {
+  absorb_value(call.bytes, variant, index);
+}
 
-void absorb(const CopyCall& call, Variant& variant, std::uint32_t index) noexcept { absorb_value(call.bytes, variant, index); }
+void absorb(const CopyCall& call, Variant& variant, std::uint32_t index) noexcept {
+  absorb_value(call.bytes, variant, index);
+}
 
-bool describe(const KernelCall& call, const capture::Function* function, Operation& operation, std::vector<std::byte>& bytes,
-              std::vector<capture::Attribute>& attributes, Reason& reason) {
+bool describe(const KernelCall& call, const capture::Function* function, Operation& operation,
+              std::vector<std::byte>& bytes, std::vector<capture::Attribute>& attributes, Reason& reason) {
   Source source;
   reason = Reason::unknown_layout;
   if (function == nullptr || !function->layout_known) return false;

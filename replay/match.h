@@ -21,17 +21,20 @@ struct Verdict {
 };
 
 /// Compares structure and configuration. The stream is not compared here.
-Verdict compare(const KernelCall& call, const Variant& variant, std::uint32_t operation, const policy::RegionRule& rule) noexcept;
-Verdict compare(const MemsetCall& call, const Variant& variant, std::uint32_t operation, const policy::RegionRule& rule) noexcept;
-Verdict compare(const CopyCall& call, const Variant& variant, std::uint32_t operation, const policy::RegionRule& rule) noexcept;
+Verdict compare(const KernelCall& call, const Variant& variant, std::uint32_t operation,
+                const policy::RegionRule& rule) noexcept;
+Verdict compare(const MemsetCall& call, const Variant& variant, std::uint32_t operation,
+                const policy::RegionRule& rule) noexcept;
+Verdict compare(const CopyCall& call, const Variant& variant, std::uint32_t operation,
+                const policy::RegionRule& rule) noexcept;
 
 /// True when every byte that the call passes equals the shadow.
 bool same_bytes(const KernelCall& call, const Variant& variant, std::uint32_t operation) noexcept;
 bool same_bytes(const MemsetCall& call, const Variant& variant, std::uint32_t operation) noexcept;
 bool same_bytes(const CopyCall& call, const Variant& variant, std::uint32_t operation) noexcept;
 
-/// How much of what the call passes equals the shadow, in percent of the bytes: the same place of a program passes mostly
-/// the same addresses, whatever scalars move.
+/// How much of what the call passes equals the shadow, in percent of the bytes: the same place of a program passes
+/// mostly the same addresses, whatever scalars move.
 unsigned likeness(const KernelCall& call, const Variant& variant, std::uint32_t operation) noexcept;
 unsigned likeness(const MemsetCall& call, const Variant& variant, std::uint32_t operation) noexcept;
 unsigned likeness(const CopyCall& call, const Variant& variant, std::uint32_t operation) noexcept;

@@ -25,12 +25,15 @@ void Engine::Impl::note_break(const char* cause) noexcept {
 // The legacy stream and the blocking streams of a context wait for each other's earlier work.
 void Engine::Impl::order_coupled(const Lane& lane) noexcept {
   const LaneContext& shared = *lane.shared;
-  const bool flush_blocking = lane.kind == StreamKind::legacy && shared.blocking_holding.load(std::memory_order_relaxed) != 0;
-  const bool flush_legacy = lane.kind == StreamKind::blocking && shared.legacy_holding.load(std::memory_order_relaxed) != 0;
+  const bool flush_blocking =
+      lane.kind == StreamKind::legacy && shared.blocking_holding.load(std::memory_order_relaxed) != 0;
+  const bool flush_legacy =
+      lane.kind == StreamKind::blocking && shared.legacy_holding.load(std::memory_order_relaxed) != 0;
   if (!flush_blocking && !flush_legacy) return;
   const StreamKind kind = flush_blocking ? StreamKind::blocking : StreamKind::legacy;
   lanes.for_each_holding([&](Lane& other) {
-    if (other.kind == kind && other.context == lane.context) flush(other, Reason::early_order, "the legacy stream's order");
+    if (other.kind == kind && other.context == lane.context)
+      flush(other, Reason::early_order, "the legacy stream's order");
   });
 }
 

@@ -28,18 +28,18 @@ struct OpenRegion {
   static constexpr std::size_t most_roles = 8;
 
   Region* region = nullptr;
-  Thread* owner = nullptr;            ///< the thread that opened it
-  OpenRegion* outer = nullptr;        ///< the region around it on the same thread (or of the process)
+  Thread* owner = nullptr;      ///< the thread that opened it
+  OpenRegion* outer = nullptr;  ///< the region around it on the same thread (or of the process)
   bool process_scope = false;
   State state = State::choosing;
-  Lock lock;                          ///< process scope only
-  std::atomic<bool> closing{false};   ///< ended by another thread: the owner finishes it at its next call
+  Lock lock;                         ///< process scope only
+  std::atomic<bool> closing{false};  ///< ended by another thread: the owner finishes it at its next call
   std::uint64_t epoch = 0;
-  std::uint64_t number = 0;           ///< which pass of the region, from 1
+  std::uint64_t number = 0;  ///< which pass of the region, from 1
 
   Variant* variant = nullptr;
   std::uint32_t cursor = 0;
-  Lane* holding = nullptr;            ///< the lane where this pass holds something, unless a flush took it
+  Lane* holding = nullptr;  ///< the lane where this pass holds something, unless a flush took it
   std::array<Lane*, most_roles> roles{};
   std::uint16_t role_count = 0;
 
@@ -62,16 +62,17 @@ enum class After : std::uint8_t {
 
 /// What the engine knows about one thread.
 struct Thread {
-  OpenRegion* top = nullptr;          ///< the innermost open region of thread scope
+  OpenRegion* top = nullptr;  ///< the innermost open region of thread scope
   OpenRegion* after_pass = nullptr;
   Lane* after_lane = nullptr;
   After after = After::ignored;
-  Variant* after_variant = nullptr;   ///< what the pass followed then, and where: another thread may move a process's pass
+  Variant* after_variant =
+      nullptr;  ///< what the pass followed then, and where: another thread may move a process's pass
   std::uint32_t after_cursor = 0;
   capture::Reason after_reason{};
   std::atomic<std::uint64_t> launches_seen{0};  ///< written by this thread only
   std::atomic<std::uint64_t> outside_calls{0};
-  OpenRegion* spare = nullptr;        ///< closed regions to use again, chained by `outer`
+  OpenRegion* spare = nullptr;  ///< closed regions to use again, chained by `outer`
 
   static void add(std::atomic<std::uint64_t>& counter) noexcept {
     counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);

@@ -6,8 +6,8 @@
 namespace refrain::replay {
 namespace {
 
-CUresult patch_kernel(const Driver& driver, capture::Sequence& sequence, const capture::Operation& operation, const Node& node,
-                      CUgraphExec exec) noexcept {
+CUresult patch_kernel(const Driver& driver, capture::Sequence& sequence, const capture::Operation& operation,
+                      const Node& node, CUgraphExec exec) noexcept {
   ParameterPointers parameters;
   parameters.point(operation.function->layout, sequence.bytes_of(operation));
   CUDA_KERNEL_NODE_PARAMS_v2 values{};

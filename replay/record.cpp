@@ -19,8 +19,10 @@ namespace {
 
 constexpr std::size_t most_text = 200;
 
-std::string describe_configuration(const capture::Dimensions& grid, const capture::Dimensions& block, std::uint32_t shared) {
-  return fmt::format("grid {}x{}x{} block {}x{}x{} shared {}", grid.x, grid.y, grid.z, block.x, block.y, block.z, shared);
+std::string describe_configuration(const capture::Dimensions& grid, const capture::Dimensions& block,
+                                   std::uint32_t shared) {
+  return fmt::format("grid {}x{}x{} block {}x{}x{} shared {}", grid.x, grid.y, grid.z, block.x, block.y, block.z,
+                     shared);
 }
 
 std::string name_of_function(const capture::Function* function) {
@@ -35,7 +37,8 @@ std::string describe_operation(const Variant& variant, std::uint32_t index) {
 }
 
 // The first parameter whose bytes differ, with both values, for a person who wants to know which one moved.
-std::pair<std::string, std::string> describe_parameters(const KernelCall& call, const Variant& variant, std::uint32_t index) {
+std::pair<std::string, std::string> describe_parameters(const KernelCall& call, const Variant& variant,
+                                                        std::uint32_t index) {
   const capture::Operation& operation = variant.sequence.operations[index];
   const std::byte* shadow = variant.sequence.bytes_of(operation);
   const std::byte* block = nullptr;
@@ -43,13 +46,15 @@ std::pair<std::string, std::string> describe_parameters(const KernelCall& call, 
   if (call.parameters == nullptr && (call.extra == nullptr || !packed_block(call.extra, block, bytes))) return {};
   std::size_t number = 0;
   for (const capture::Parameter& parameter : operation.function->layout.parameters) {
-    const auto* value = call.parameters != nullptr ? static_cast<const std::byte*>(call.parameters[number]) : block + parameter.offset;
+    const auto* value =
+        call.parameters != nullptr ? static_cast<const std::byte*>(call.parameters[number]) : block + parameter.offset;
     const std::byte* expected = shadow + parameter.offset;
     if (!std::equal(expected, expected + parameter.size, value)) {
       const std::size_t shown = std::min<std::size_t>(parameter.size, 32);
       auto text = [&](const std::byte* from) {
         std::string out = fmt::format("parameter {} ({} bytes) ", number, parameter.size);
-        for (std::size_t at = 0; at < shown; ++at) fmt::format_to(std::back_inserter(out), "{:02x}", static_cast<unsigned>(from[at]));
+        for (std::size_t at = 0; at < shown; ++at)
+          fmt::format_to(std::back_inserter(out), "{:02x}", static_cast<unsigned>(from[at]));
         return out;
       };
       return {text(expected), text(value)};
@@ -59,8 +64,9 @@ std::pair<std::string, std::string> describe_parameters(const KernelCall& call, 
   return {};
 }
 
-std::pair<std::string, std::string> describe_difference(const KernelCall& call, const Variant& variant, std::uint32_t index,
-                                                        Reason reason, const capture::Function* function) {
+std::pair<std::string, std::string> describe_difference(const KernelCall& call, const Variant& variant,
+                                                        std::uint32_t index, Reason reason,
+                                                        const capture::Function* function) {
   const capture::Operation& operation = variant.sequence.operations[index];
   if (operation.kind == capture::OperationKind::kernel && reason == Reason::different_parameters) {
     return describe_parameters(call, variant, index);
@@ -72,14 +78,14 @@ std::pair<std::string, std::string> describe_difference(const KernelCall& call, 
   return {describe_operation(variant, index), name_of_function(function)};
 }
 
-std::pair<std::string, std::string> describe_difference(const MemsetCall& call, const Variant& variant, std::uint32_t index,
-                                                        Reason, const capture::Function*) {
+std::pair<std::string, std::string> describe_difference(const MemsetCall& call, const Variant& variant,
+                                                        std::uint32_t index, Reason, const capture::Function*) {
   return {describe_operation(variant, index), fmt::format("memset of {}x{} elements of {} bytes", call.bytes.width,
                                                           call.bytes.height, call.bytes.element_size)};
 }
 
-std::pair<std::string, std::string> describe_difference(const CopyCall& call, const Variant& variant, std::uint32_t index, Reason,
-                                                        const capture::Function*) {
+std::pair<std::string, std::string> describe_difference(const CopyCall& call, const Variant& variant,
+                                                        std::uint32_t index, Reason, const capture::Function*) {
   return {describe_operation(variant, index), fmt::format("copy of {} bytes", call.bytes.bytes)};
 }
 
@@ -134,7 +140,8 @@ void Engine::Impl::record(const Call& call, OpenRegion& pass, Lane& lane, After 
   if (!describe(call, function.get(), operation, bytes, attributes, reason)) {
     // Not an operation that a sequence can have: a cut when recording, nothing otherwise.
     if (pass.state == OpenRegion::State::recording) pass.recording.add_break(capture::to_string(reason));
-    if (pass.state == OpenRegion::State::recording && pass.recording.size() == 0) pass.state = OpenRegion::State::choosing;
+    if (pass.state == OpenRegion::State::recording && pass.recording.size() == 0)
+      pass.state = OpenRegion::State::choosing;
     note(pass, reason, "", name_of_function(function.get()).c_str());
     return;
   }
@@ -177,9 +184,11 @@ void Engine::Impl::record(const Call& call, OpenRegion& pass, Lane& lane, After 
 }
 
 template <typename Call>
-void Engine::Impl::note_mismatch(const Call& call, OpenRegion& pass, Reason reason, const capture::Function* function) noexcept try {
+void Engine::Impl::note_mismatch(const Call& call, OpenRegion& pass, Reason reason,
+                                 const capture::Function* function) noexcept try {
   if (pass.cursor == pass.variant->sequence.size()) {
-    note(pass, reason, "the end of the region", function != nullptr ? name_of_function(function).c_str() : "a memset or copy");
+    note(pass, reason, "the end of the region",
+         function != nullptr ? name_of_function(function).c_str() : "a memset or copy");
     return;
   }
   const auto [expected, found] = describe_difference(call, *pass.variant, pass.cursor, reason, function);
@@ -207,8 +216,8 @@ void Engine::Impl::note(OpenRegion& pass, Reason reason, const char* expected, c
 } catch (const std::bad_alloc&) {
 }
 
-#define INSTANTIATE(Call)                                                                          \
-  template void Engine::Impl::passed(const Call&, CUresult) noexcept;                              \
+#define INSTANTIATE(Call)                                             \
+  template void Engine::Impl::passed(const Call&, CUresult) noexcept; \
   template void Engine::Impl::record(const Call&, OpenRegion&, Lane&, After, Reason) noexcept;
 INSTANTIATE(KernelCall)
 INSTANTIATE(MemsetCall)

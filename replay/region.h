@@ -1,7 +1,8 @@
 // A region: what is known about the ranges that one policy rule selects.
 //
 // Owns:    its variants.
-// Threads: `lock` guards everything but the constants; it is taken at the begin and end of a pass and on a fall-back, not
+// Threads: `lock` guards everything but the constants; it is taken at the begin and end of a pass and on a fall-back,
+// not
 //          for each call, and never kept across a driver call. Order: a lane's lock may be held when it is taken.
 #pragma once
 
@@ -42,15 +43,15 @@ struct Region {
   Region(const policy::RegionRule& region_rule, bool may_replay) noexcept : rule(region_rule), replays(may_replay) {}
 
   const policy::RegionRule& rule;
-  const bool replays;                    ///< false: recorded and logged only
+  const bool replays;  ///< false: recorded and logged only
 
   Lock lock;
   std::vector<std::unique_ptr<Variant>> variants;
-  Variant* last = nullptr;               ///< the variant of the last complete pass
+  Variant* last = nullptr;  ///< the variant of the last complete pass
   std::uint32_t next_variant = 0;
-  std::uint64_t passes = 0;              ///< begun
-  std::uint64_t passes_since_wait = 0;   ///< since a safe point built something or found nothing to build
-  std::uint32_t failures = 0;            ///< of builds, patches and launches
+  std::uint64_t passes = 0;             ///< begun
+  std::uint64_t passes_since_wait = 0;  ///< since a safe point built something or found nothing to build
+  std::uint32_t failures = 0;           ///< of builds, patches and launches
   bool off = false;
   CallCounters counters;
   std::array<std::uint64_t, reason_count> causes{};
@@ -65,17 +66,23 @@ struct Region {
 
   /// Counts a cause. True when it is new at this place and should be written to the log. Takes the lock.
   bool note(capture::Reason reason, std::uint32_t variant, std::uint32_t operation) noexcept;
-  /// A free variant whose first `count` operations have the structure of `sequence`'s, and that is longer than `count`
-  /// or, with `exact`, just as long. The lock must be held.
-  template <typename Fits>
-  Variant* find_prefix(std::uint64_t structure, std::uint32_t count, bool exact, const Variant* except, Fits fits) noexcept {
+  /// The likeliest free variant whose first `count` operations have this structure, and that is longer than `count` or,
+  /// with `exact`, just as long. `likeness(variant)` says how well it suits, 0 that it does not. The lock must be held.
+  template <typename Likeness>
+  Variant* find_prefix(std::uint64_t structure, std::uint32_t count, bool exact, const Variant* except,
+                       Likeness likeness) noexcept {
+    Variant* best = nullptr;
+    unsigned most = 0;
     for (const std::unique_ptr<Variant>& variant : variants) {
       if (variant.get() == except || variant->busy || variant->dropped) continue;
       const std::uint32_t size = variant->sequence.size();
-      if (exact ? size != count : size <= count) continue;
-      if (variant->sequence.structure(count) == structure && fits(*variant)) return variant.get();
+      if ((exact ? size != count : size <= count) || variant->sequence.structure(count) != structure) continue;
+      if (const unsigned alike = likeness(*variant); alike > most) {
+        most = alike;
+        best = variant.get();
+      }
     }
-    return nullptr;
+    return best;
   }
 };
 

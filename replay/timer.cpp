@@ -56,7 +56,8 @@ void Timer::loop() noexcept {
     if (idle < idle_rounds_before_sleep) continue;
     sleeps_.store(1, std::memory_order_seq_cst);
     // A hold that began before it could see `sleeps_` is seen here.
-    if (!expire_(argument_, now_ns() - period)) syscall(SYS_futex, &sleeps_, FUTEX_WAIT_PRIVATE, 1, nullptr, nullptr, 0);
+    if (!expire_(argument_, now_ns() - period))
+      syscall(SYS_futex, &sleeps_, FUTEX_WAIT_PRIVATE, 1, nullptr, nullptr, 0);
     sleeps_.store(0, std::memory_order_seq_cst);
     idle = 0;
   }

@@ -27,19 +27,19 @@ struct Segment {
   CUgraph graph = nullptr;              ///< lives as long as `exec`: patching names its nodes
   CUgraphExec exec = nullptr;
   CUcontext context = nullptr;
-  CUstream last_stream = nullptr;       ///< where it was launched last
-  std::uint64_t bytes = 0;              ///< estimate of its device memory
+  CUstream last_stream = nullptr;  ///< where it was launched last
+  std::uint64_t bytes = 0;         ///< estimate of its device memory
 };
 
 /// What patching one operation needs.
 struct Node {
   CUgraphNode node = nullptr;
-  CUfunction function = nullptr;        ///< how the driver's own node names a kernel: by function
-  CUkernel kernel = nullptr;            ///< or by kernel and context
+  CUfunction function = nullptr;  ///< how the driver's own node names a kernel: by function
+  CUkernel kernel = nullptr;      ///< or by kernel and context
   CUcontext context = nullptr;
   std::uint32_t segment = 0;
-  bool changed = false;                 ///< the shadow differs from what the graph has
-  capture::Dimensions accepted_block;   ///< the largest block and shared size that the driver accepted when recorded
+  bool changed = false;                ///< the shadow differs from what the graph has
+  capture::Dimensions accepted_block;  ///< the largest block and shared size that the driver accepted when recorded
   std::uint32_t accepted_shared = 0;
 };
 
@@ -50,21 +50,21 @@ class Variant {
 
   capture::Sequence sequence;
   std::vector<Segment> segments;
-  std::vector<Node> nodes;              ///< one an operation
-  std::vector<CUcontext> role_contexts; ///< where each stream role was recorded
+  std::vector<Node> nodes;               ///< one an operation
+  std::vector<CUcontext> role_contexts;  ///< where each stream role was recorded
   std::vector<int> role_priorities;
   std::vector<StreamKind> role_kinds;
-  std::vector<CUstream> role_streams;   ///< last seen; nullptr for the legacy stream or after the stream ended
+  std::vector<CUstream> role_streams;  ///< last seen; nullptr for the legacy stream or after the stream ended
 
   const std::uint32_t id;
   bool busy = false;
-  bool pending = true;                  ///< some segment waits to be built
-  bool dropped = false;                 ///< must not be used again; freed when no longer busy
-  bool moves = false;                   ///< its first operation came with other bytes each time: do not search by bytes
+  bool pending = true;   ///< some segment waits to be built
+  bool dropped = false;  ///< must not be used again; freed when no longer busy
+  bool moves = false;    ///< its first operation came with other bytes each time: do not search by bytes
   std::uint32_t moved = 0;
-  bool scratch = false;                 ///< patched nearly everywhere last time: the first to be patched for new addresses
-  Variant* successor = nullptr;         ///< the variant that followed last time
-  std::uint64_t last_use = 0;           ///< pass number of the region
+  bool scratch = false;          ///< patched nearly everywhere last time: the first to be patched for new addresses
+  Variant* successor = nullptr;  ///< the variant that followed last time
+  std::uint64_t last_use = 0;    ///< pass number of the region
   std::uint64_t passes = 0;
 
   Segment& segment_of(std::uint32_t operation) noexcept { return segments[nodes[operation].segment]; }

@@ -1,9 +1,9 @@
 // A tool was configured before us: it must see what it would have seen alone.
 #include <thread>
 
-#include "chained_tool.h"
-#include "nvtx_test.h"
-#include "toy_client.h"
+#include "tests/nvtx/chained_tool.h"
+#include "tests/nvtx/nvtx_test.h"
+#include "tests/nvtx/toy_client.h"
 
 namespace refrain::tests {
 

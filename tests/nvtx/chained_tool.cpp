@@ -1,4 +1,4 @@
-#include "chained_tool.h"
+#include "tests/nvtx/chained_tool.h"
 
 #include <dlfcn.h>
 

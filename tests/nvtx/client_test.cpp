@@ -1,6 +1,6 @@
 // How a client of NVTX is attached: versions, sizes, repetition.
-#include "nvtx_test.h"
-#include "toy_client.h"
+#include "tests/nvtx/nvtx_test.h"
+#include "tests/nvtx/toy_client.h"
 
 namespace refrain::tests {
 

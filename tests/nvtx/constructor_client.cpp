@@ -1,4 +1,4 @@
-#include "constructor_client.h"
+#include "tests/nvtx/constructor_client.h"
 
 #include <nvtx3/nvToolsExt.h>
 #include <sched.h>

@@ -1,5 +1,5 @@
 #define NVTX_EMITTER_IMPLEMENTATION
-#include "emitter.h"
+#include "tests/nvtx/emitter.h"
 
 const refrain::tests::Emitter* nvtx_emitter() {
   static constexpr refrain::tests::Emitter table{

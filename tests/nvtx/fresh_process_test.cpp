@@ -1,5 +1,5 @@
 // What happens before the events are set for the first time. One test a process.
-#include "nvtx_test.h"
+#include "tests/nvtx/nvtx_test.h"
 
 namespace refrain::tests {
 

@@ -6,9 +6,9 @@
 #include <cstdio>
 #include <thread>
 
-#include "constructor_client.h"
-#include "nvtx_test.h"
-#include "toy_client.h"
+#include "tests/nvtx/constructor_client.h"
+#include "tests/nvtx/nvtx_test.h"
+#include "tests/nvtx/toy_client.h"
 
 namespace {
 

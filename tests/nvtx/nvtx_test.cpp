@@ -1,4 +1,4 @@
-#include "nvtx_test.h"
+#include "tests/nvtx/nvtx_test.h"
 
 #include <dlfcn.h>
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "emitter.h"
-#include "recorder.h"
+#include "tests/nvtx/emitter.h"
+#include "tests/nvtx/recorder.h"
 
 namespace refrain::tests {
 

@@ -6,8 +6,8 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "emitter.h"
-#include "recorder.h"
+#include "tests/nvtx/emitter.h"
+#include "tests/nvtx/recorder.h"
 
 namespace refrain::tests {
 

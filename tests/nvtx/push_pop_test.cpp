@@ -5,7 +5,7 @@
 
 #include <thread>
 
-#include "nvtx_test.h"
+#include "tests/nvtx/nvtx_test.h"
 
 namespace refrain::tests {
 
@@ -202,7 +202,7 @@ TEST_F(Nvtx, ranges_may_be_used_by_whoever_is_told_of_a_region) {
   EXPECT_EQ(story(), "+0 -0");
 }
 
-TEST_F(Nvtx, L_a_forked_child_nests_ranges_and_tells_nobody) {
+TEST_F(Nvtx, a_forked_child_nests_ranges_and_tells_nobody) {
   watch({{.range = "step"}});
   emitter().RangePushA("step");
   events();

@@ -1,4 +1,4 @@
-#include "recorder.h"
+#include "tests/nvtx/recorder.h"
 
 #include <sys/syscall.h>
 #include <unistd.h>

@@ -3,7 +3,7 @@
 
 #include <thread>
 
-#include "nvtx_test.h"
+#include "tests/nvtx/nvtx_test.h"
 
 namespace refrain::tests {
 

@@ -2,7 +2,7 @@
 #include <atomic>
 #include <thread>
 
-#include "nvtx_test.h"
+#include "tests/nvtx/nvtx_test.h"
 
 namespace refrain::tests {
 

@@ -1,8 +1,8 @@
-#include "toy_client.h"
+#include "tests/nvtx/toy_client.h"
 
 #include <cstdlib>
 
-#include "nvtx_test.h"
+#include "tests/nvtx/nvtx_test.h"
 
 namespace refrain::tests {
 

@@ -62,6 +62,7 @@ Scenario::Scenario(int iterations, bool wait_each) : iterations_(iterations), wa
   check(cuda.cuDevicePrimaryCtxRetain(&context_, device_), "cuDevicePrimaryCtxRetain");
   check(cuda.cuCtxSetCurrent(context_), "cuCtxSetCurrent");
   check(cuda.cuModuleLoadData(&module_, kernel_text()), "cuModuleLoadData");
+  check(cuda.cuMemAlloc(&filled_, 4), "cuMemAlloc");
   stream_ = make_stream();
 }
 
@@ -74,6 +75,7 @@ CUfunction Scenario::kernel(const char* name) const {
 CUstream Scenario::make_stream(unsigned flags) const {
   CUstream stream = nullptr;
   check(driver().cuStreamCreate(&stream, flags), "cuStreamCreate");
+  check(driver().cuMemsetD32Async(filled_, 0, 1, stream), "cuMemsetD32Async");
   return stream;
 }
 

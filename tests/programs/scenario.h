@@ -99,6 +99,8 @@ class Scenario {
   CUmodule module() const { return module_; }
   CUstream stream() const { return stream_; }  ///< non-blocking
   CUfunction kernel(const char* name) const;   ///< of the loaded module
+  /// A stream that has done one fill already: the trace numbers streams by their first work, and it shall not depend on
+  /// time.
   CUstream make_stream(unsigned flags = CU_STREAM_NON_BLOCKING) const;
   CUevent make_event(unsigned flags = CU_EVENT_DISABLE_TIMING) const;
 
@@ -109,6 +111,7 @@ class Scenario {
   CUcontext context_ = nullptr;
   CUmodule module_ = nullptr;
   CUstream stream_ = nullptr;
+  CUdeviceptr filled_ = 0;
 };
 
 /// The PTX text of all kernels.

@@ -164,3 +164,5 @@ FAULTS = {"v3_moving_addresses": REFUSALS, "v13_rows": REFUSALS, "j4_nothing_cha
 
 # Ended before Refrain can write its counters.
 NO_COUNTERS = {"l10_quick_exit_with_held_calls"}
+# Ended while work was queued: how much of it the device still does is a matter of time.
+ENDS_WITH_QUEUED_WORK = {"l10_exit_with_held_calls", "l10_quick_exit_with_held_calls", "l10_exit_in_another_thread"}

@@ -22,7 +22,8 @@ std::vector<std::shared_ptr<Capture>>& all_captures() {
 void invalidate(Capture& capture) { capture.status = CU_STREAM_CAPTURE_STATUS_INVALIDATED; }
 
 /// A stream becomes part of a capture. The lock is held.
-void join(const std::shared_ptr<Stream>& stream, const std::shared_ptr<Capture>& capture, std::vector<Dependency> dependencies) {
+void join(const std::shared_ptr<Stream>& stream, const std::shared_ptr<Capture>& capture,
+          std::vector<Dependency> dependencies) {
   capture->streams.push_back(stream);
   stream->capture = capture;
   stream->capture_dependencies = std::move(dependencies);
@@ -78,7 +79,8 @@ void make_programmatic(KernelLaunch& launch, std::vector<Dependency>* dependenci
   if (found == launch.attributes.end()) return;
   const bool wanted = found->value.programmaticStreamSerializationAllowed != 0;
   launch.attributes.erase(found);
-  if (!wanted || dependencies->size() != 1 || !std::holds_alternative<KernelLaunch>(dependencies->front().node->work)) return;
+  if (!wanted || dependencies->size() != 1 || !std::holds_alternative<KernelLaunch>(dependencies->front().node->work))
+    return;
   dependencies->front().data.from_port = CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC;
   dependencies->front().data.type = CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC;
 }
@@ -242,7 +244,8 @@ CUresult forbid_during_capture(Context& context) {
 }
 
 CUresult check_legacy_use(Stream& stream) {
-  if (stream.kind != Stream::Kind::legacy || stream.context->captures.load(std::memory_order_acquire) == 0) return CUDA_SUCCESS;
+  if (stream.kind != Stream::Kind::legacy || stream.context->captures.load(std::memory_order_acquire) == 0)
+    return CUDA_SUCCESS;
   const std::lock_guard lock(capture_lock());
   for (const auto& capture : all_captures()) {
     for (const auto& other : capture->streams) {

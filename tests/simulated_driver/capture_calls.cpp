@@ -19,7 +19,9 @@ CUresult begin(CUstream handle, CUstreamCaptureMode mode) {
 }
 
 /// A question about the legacy stream has no answer while a blocking stream of its context captures.
-bool implicit(const Stream& stream) { return stream.kind == Stream::Kind::legacy && stream.context->captures.load() != 0; }
+bool implicit(const Stream& stream) {
+  return stream.kind == Stream::Kind::legacy && stream.context->captures.load() != 0;
+}
 
 struct InfoRequest {
   CUstreamCaptureStatus* status;
@@ -60,7 +62,8 @@ CUresult info(CUstream handle, const InfoRequest& request) {
   return CUDA_SUCCESS;
 }
 
-CUresult update_dependencies(CUstream handle, const CUgraphNode* nodes_given, const CUgraphEdgeData* edges, size_t count, unsigned flags) {
+CUresult update_dependencies(CUstream handle, const CUgraphNode* nodes_given, const CUgraphEdgeData* edges,
+                             size_t count, unsigned flags) {
   std::shared_ptr<Stream> stream;
   if (flags > CU_STREAM_SET_CAPTURE_DEPENDENCIES) return CUDA_ERROR_INVALID_VALUE;
   if (const CUresult result = find_stream(handle, &stream); result != CUDA_SUCCESS) return result;
@@ -68,7 +71,8 @@ CUresult update_dependencies(CUstream handle, const CUgraphNode* nodes_given, co
   if (stream->capture == nullptr) return CUDA_ERROR_ILLEGAL_STATE;
   if (stream->capture->status != CU_STREAM_CAPTURE_STATUS_ACTIVE) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
   std::vector<Dependency> dependencies;
-  if (const CUresult result = read_dependencies(stream->capture->graph, nodes_given, edges, count, &dependencies); result != CUDA_SUCCESS) {
+  if (const CUresult result = read_dependencies(stream->capture->graph, nodes_given, edges, count, &dependencies);
+      result != CUDA_SUCCESS) {
     return result;
   }
   if (flags == CU_STREAM_SET_CAPTURE_DEPENDENCIES) stream->capture_dependencies.clear();
@@ -92,7 +96,8 @@ SIM(cuStreamBeginCaptureToGraph)
   CaptureTarget target;
   target.graph = graphs().find(graph_handle);
   if (target.graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (const CUresult result = read_dependencies(target.graph, after, edges, count, &target.dependencies); result != CUDA_SUCCESS) {
+  if (const CUresult result = read_dependencies(target.graph, after, edges, count, &target.dependencies);
+      result != CUDA_SUCCESS) {
     return result;
   }
   return begin_capture(stream, mode, target);
@@ -107,9 +112,12 @@ SIM(cuStreamEndCapture)(CUstream handle, CUgraph* out) {
   return result;
 }
 SIM(cuStreamIsCapturing)(CUstream handle, CUstreamCaptureStatus* status) { return info(handle, {status}); }
-SIM(cuStreamGetCaptureInfo)(CUstream handle, CUstreamCaptureStatus* status, cuuint64_t* id) { return info(handle, {status, id}); }
+SIM(cuStreamGetCaptureInfo)(CUstream handle, CUstreamCaptureStatus* status, cuuint64_t* id) {
+  return info(handle, {status, id});
+}
 SIM(cuStreamGetCaptureInfo_v2)
-(CUstream handle, CUstreamCaptureStatus* status, cuuint64_t* id, CUgraph* graph, const CUgraphNode** dependencies, size_t* count) {
+(CUstream handle, CUstreamCaptureStatus* status, cuuint64_t* id, CUgraph* graph, const CUgraphNode** dependencies,
+ size_t* count) {
   return info(handle, {status, id, graph, dependencies, nullptr, count, false});
 }
 SIM(cuStreamGetCaptureInfo_v3)

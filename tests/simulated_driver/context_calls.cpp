@@ -193,7 +193,8 @@ SIM(cuCtxSetLimit)(CUlimit limit, size_t value) {
   if (limit == CU_LIMIT_STACK_SIZE) synchronize(*context);
   const std::lock_guard lock(context->settings);
   const auto found = context->limits.find(limit);
-  if (found == context->limits.end()) return limit < CU_LIMIT_MAX ? CUDA_ERROR_UNSUPPORTED_LIMIT : CUDA_ERROR_INVALID_VALUE;
+  if (found == context->limits.end())
+    return limit < CU_LIMIT_MAX ? CUDA_ERROR_UNSUPPORTED_LIMIT : CUDA_ERROR_INVALID_VALUE;
   found->second = value;
   return CUDA_SUCCESS;
 }
@@ -203,7 +204,8 @@ SIM(cuCtxGetLimit)(size_t* value, CUlimit limit) {
   if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const std::lock_guard lock(context->settings);
   const auto found = context->limits.find(limit);
-  if (found == context->limits.end()) return limit < CU_LIMIT_MAX ? CUDA_ERROR_UNSUPPORTED_LIMIT : CUDA_ERROR_INVALID_VALUE;
+  if (found == context->limits.end())
+    return limit < CU_LIMIT_MAX ? CUDA_ERROR_UNSUPPORTED_LIMIT : CUDA_ERROR_INVALID_VALUE;
   *value = found->second;
   return CUDA_SUCCESS;
 }

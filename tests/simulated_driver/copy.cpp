@@ -9,10 +9,11 @@
 namespace refrain::tests::simulated {
 namespace {
 
-CUresult read_side(CUmemorytype type, const void* host, CUdeviceptr device, size_t pitch, size_t height, const size_t (&at)[3],
-                   const Copy& copy, CopySide* side) {
+CUresult read_side(CUmemorytype type, const void* host, CUdeviceptr device, size_t pitch, size_t height,
+                   const size_t (&at)[3], const Copy& copy, CopySide* side) {
   if (type == CU_MEMORYTYPE_ARRAY) return CUDA_ERROR_NOT_SUPPORTED;
-  if (type != CU_MEMORYTYPE_HOST && type != CU_MEMORYTYPE_DEVICE && type != CU_MEMORYTYPE_UNIFIED) return CUDA_ERROR_INVALID_VALUE;
+  if (type != CU_MEMORYTYPE_HOST && type != CU_MEMORYTYPE_DEVICE && type != CU_MEMORYTYPE_UNIFIED)
+    return CUDA_ERROR_INVALID_VALUE;
   uint64_t base = device;
   if (type == CU_MEMORYTYPE_HOST) base = reinterpret_cast<uint64_t>(host);
   if (copy.height > 1 && pitch != 0 && pitch < at[0] + copy.width) return CUDA_ERROR_INVALID_VALUE;
@@ -72,16 +73,16 @@ CUresult prepare_copy(const CUDA_MEMCPY3D& d, Copy* copy) {
   const CUresult result = read_side(d.srcMemoryType, d.srcHost, d.srcDevice, d.srcPitch, d.srcHeight,
                                     {d.srcXInBytes, d.srcY, d.srcZ}, *copy, &copy->source);
   if (result != CUDA_SUCCESS) return result;
-  return read_side(d.dstMemoryType, d.dstHost, d.dstDevice, d.dstPitch, d.dstHeight, {d.dstXInBytes, d.dstY, d.dstZ}, *copy,
-                   &copy->destination);
+  return read_side(d.dstMemoryType, d.dstHost, d.dstDevice, d.dstPitch, d.dstHeight, {d.dstXInBytes, d.dstY, d.dstZ},
+                   *copy, &copy->destination);
 }
 
 void stage(Copy* copy) {
   if (!copy->source.pageable) return;
   for (size_t layer = 0; layer < copy->depth; ++layer) {
     for (size_t row = 0; row < copy->height; ++row) {
-      const auto* from =
-          reinterpret_cast<const std::byte*>(copy->source.address + layer * copy->source.slice + row * copy->source.pitch);
+      const auto* from = reinterpret_cast<const std::byte*>(copy->source.address + layer * copy->source.slice +
+                                                            row * copy->source.pitch);
       copy->staged.insert(copy->staged.end(), from, from + copy->width);
     }
   }
@@ -109,7 +110,8 @@ CUresult prepare_fill(const CUDA_MEMSET_NODE_PARAMS& p, bool captured, Fill* fil
   if (p.width == 0 || p.height == 0) return CUDA_SUCCESS;
   const uint64_t row = p.width * p.elementSize;
   if (p.height > 1 && (p.pitch < row || p.pitch % p.elementSize != 0)) return CUDA_ERROR_INVALID_VALUE;
-  if (!captured && !known_to_calls(p.dst, (p.height - 1) * p.pitch * (p.height > 1) + row)) return CUDA_ERROR_INVALID_VALUE;
+  if (!captured && !known_to_calls(p.dst, (p.height - 1) * p.pitch * (p.height > 1) + row))
+    return CUDA_ERROR_INVALID_VALUE;
   return CUDA_SUCCESS;
 }
 
@@ -117,10 +119,12 @@ CUresult issue_fill(CUstream handle, const CUDA_MEMSET_NODE_PARAMS& parameters, 
   std::shared_ptr<Stream> stream;
   if (const CUresult result = find_stream(handle, &stream); result != CUDA_SUCCESS) return result;
   Fill fill;
-  if (const CUresult result = prepare_fill(parameters, stream->capturing.load(), &fill); result != CUDA_SUCCESS) return result;
+  if (const CUresult result = prepare_fill(parameters, stream->capturing.load(), &fill); result != CUDA_SUCCESS)
+    return result;
   if (fill.width == 0 || fill.height == 0) return CUDA_SUCCESS;
   const auto allocation = host_view().find(fill.destination);
-  const bool must_wait = waits && allocation != nullptr && (allocation->on_host() || allocation->kind == MemoryKind::managed);
+  const bool must_wait =
+      waits && allocation != nullptr && (allocation->on_host() || allocation->kind == MemoryKind::managed);
   Point place;
   if (const CUresult result = issue(stream, fill, &place); result != CUDA_SUCCESS) return result;
   return must_wait ? finish(stream, place) : CUDA_SUCCESS;

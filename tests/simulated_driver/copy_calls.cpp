@@ -59,8 +59,8 @@ CUDA_MEMCPY3D from_peer(const CUDA_MEMCPY3D_PEER& c) {
   return copy;
 }
 
-CUresult fill(CUdeviceptr to, size_t pitch, unsigned value, unsigned element, size_t width, size_t height, CUstream stream,
-              bool waits) {
+CUresult fill(CUdeviceptr to, size_t pitch, unsigned value, unsigned element, size_t width, size_t height,
+              CUstream stream, bool waits) {
   return issue_fill(stream, {to, pitch, value, element, width, height}, waits);
 }
 
@@ -118,9 +118,15 @@ SIM(cuMemcpy3DPeerAsync)(const CUDA_MEMCPY3D_PEER* copy, CUstream stream) {
   return copy != nullptr ? issue_copy(stream, from_peer(*copy), false) : CUDA_ERROR_INVALID_VALUE;
 }
 
-SIM(cuMemsetD8_v2)(CUdeviceptr to, unsigned char value, size_t count) { return fill(to, 0, value, 1, count, 1, nullptr, true); }
-SIM(cuMemsetD16_v2)(CUdeviceptr to, unsigned short value, size_t count) { return fill(to, 0, value, 2, count, 1, nullptr, true); }
-SIM(cuMemsetD32_v2)(CUdeviceptr to, unsigned value, size_t count) { return fill(to, 0, value, 4, count, 1, nullptr, true); }
+SIM(cuMemsetD8_v2)(CUdeviceptr to, unsigned char value, size_t count) {
+  return fill(to, 0, value, 1, count, 1, nullptr, true);
+}
+SIM(cuMemsetD16_v2)(CUdeviceptr to, unsigned short value, size_t count) {
+  return fill(to, 0, value, 2, count, 1, nullptr, true);
+}
+SIM(cuMemsetD32_v2)(CUdeviceptr to, unsigned value, size_t count) {
+  return fill(to, 0, value, 4, count, 1, nullptr, true);
+}
 SIM(cuMemsetD2D8_v2)(CUdeviceptr to, size_t pitch, unsigned char value, size_t width, size_t height) {
   return fill(to, pitch, value, 1, width, height, nullptr, true);
 }
@@ -139,10 +145,12 @@ SIM(cuMemsetD16Async)(CUdeviceptr to, unsigned short value, size_t count, CUstre
 SIM(cuMemsetD32Async)(CUdeviceptr to, unsigned value, size_t count, CUstream stream) {
   return fill(to, 0, value, 4, count, 1, stream, false);
 }
-SIM(cuMemsetD2D8Async)(CUdeviceptr to, size_t pitch, unsigned char value, size_t width, size_t height, CUstream stream) {
+SIM(cuMemsetD2D8Async)
+(CUdeviceptr to, size_t pitch, unsigned char value, size_t width, size_t height, CUstream stream) {
   return fill(to, pitch, value, 1, width, height, stream, false);
 }
-SIM(cuMemsetD2D16Async)(CUdeviceptr to, size_t pitch, unsigned short value, size_t width, size_t height, CUstream stream) {
+SIM(cuMemsetD2D16Async)
+(CUdeviceptr to, size_t pitch, unsigned short value, size_t width, size_t height, CUstream stream) {
   return fill(to, pitch, value, 2, width, height, stream, false);
 }
 SIM(cuMemsetD2D32Async)(CUdeviceptr to, size_t pitch, unsigned value, size_t width, size_t height, CUstream stream) {

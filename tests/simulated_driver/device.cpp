@@ -54,7 +54,8 @@ CUresult max_active_blocks(int* blocks, CUfunction handle, int threads, size_t s
   return CUDA_SUCCESS;
 }
 
-CUresult max_potential_block(int* grid, int* block, CUfunction handle, CUoccupancyB2DSize shared_of, size_t shared, int limit) {
+CUresult max_potential_block(int* grid, int* block, CUfunction handle, CUoccupancyB2DSize shared_of, size_t shared,
+                             int limit) {
   Callee callee;
   if (const CUresult result = find_callee(handle, &callee); result != CUDA_SUCCESS) return result;
   if (grid == nullptr || block == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -123,7 +124,8 @@ SIM(cuDeviceGetPCIBusId)(char* id, int length, CUdevice device) {
 }
 SIM(cuDeviceGetByPCIBusId)(CUdevice* device, const char* id) {
   unsigned domain = 0, bus = 0;
-  if (device == nullptr || id == nullptr || std::sscanf(id, "%x:%x", &domain, &bus) != 2) return CUDA_ERROR_INVALID_VALUE;
+  if (device == nullptr || id == nullptr || std::sscanf(id, "%x:%x", &domain, &bus) != 2)
+    return CUDA_ERROR_INVALID_VALUE;
   if (!valid_device(static_cast<int>(bus) - 1)) return CUDA_ERROR_INVALID_DEVICE;
   *device = static_cast<int>(bus) - 1;
   return CUDA_SUCCESS;
@@ -150,7 +152,8 @@ SIM(cuDeviceGetExecAffinitySupport)(int* supported, CUexecAffinityType, CUdevice
 SIM(cuOccupancyMaxActiveBlocksPerMultiprocessor)(int* blocks, CUfunction function, int threads, size_t shared) {
   return max_active_blocks(blocks, function, threads, shared);
 }
-SIM(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags)(int* blocks, CUfunction function, int threads, size_t shared, unsigned) {
+SIM(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags)
+(int* blocks, CUfunction function, int threads, size_t shared, unsigned) {
   return max_active_blocks(blocks, function, threads, shared);
 }
 SIM(cuOccupancyMaxPotentialBlockSize)
@@ -165,6 +168,7 @@ SIM(cuOccupancyAvailableDynamicSMemPerBlock)(size_t* bytes, CUfunction handle, i
   Callee callee;
   if (const CUresult result = find_callee(handle, &callee); result != CUDA_SUCCESS) return result;
   if (bytes == nullptr || blocks <= 0 || threads <= 0) return CUDA_ERROR_INVALID_VALUE;
-  *bytes = std::min<size_t>(233472 / static_cast<size_t>(blocks) - 1024, shared_per_block_optin) - callee.code()->entry.static_shared;
+  *bytes = std::min<size_t>(233472 / static_cast<size_t>(blocks) - 1024, shared_per_block_optin) -
+           callee.code()->entry.static_shared;
   return CUDA_SUCCESS;
 }

@@ -95,4 +95,6 @@ SIM(cuEventSynchronize)(CUevent handle) {
   return event->context->error.load();
 }
 SIM(cuEventElapsedTime)(float* milliseconds, CUevent start, CUevent end) { return elapsed(milliseconds, start, end); }
-SIM(cuEventElapsedTime_v2)(float* milliseconds, CUevent start, CUevent end) { return elapsed(milliseconds, start, end); }
+SIM(cuEventElapsedTime_v2)(float* milliseconds, CUevent start, CUevent end) {
+  return elapsed(milliseconds, start, end);
+}

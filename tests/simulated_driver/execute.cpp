@@ -166,8 +166,12 @@ void run(const ValueOperations& values, Context& context) {
       case CU_STREAM_MEM_OP_WAIT_VALUE_64:
         wait_for_value<uint64_t>(device, one.waitValue.address, one.waitValue.value64, one.waitValue.flags, context);
         break;
-      case CU_STREAM_MEM_OP_WRITE_VALUE_32: write_value<uint32_t>(device, one.writeValue.address, one.writeValue.value); break;
-      case CU_STREAM_MEM_OP_WRITE_VALUE_64: write_value<uint64_t>(device, one.writeValue.address, one.writeValue.value64); break;
+      case CU_STREAM_MEM_OP_WRITE_VALUE_32:
+        write_value<uint32_t>(device, one.writeValue.address, one.writeValue.value);
+        break;
+      case CU_STREAM_MEM_OP_WRITE_VALUE_64:
+        write_value<uint64_t>(device, one.writeValue.address, one.writeValue.value64);
+        break;
       case CU_STREAM_MEM_OP_BARRIER:
       case CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES: break;
     }
@@ -203,7 +207,8 @@ void execute(const Work& work, Context& context, unsigned stream_ordinal, bool f
   trace(work, context, stream_ordinal, from_graph);
   std::visit(
       [&](const auto& kind) {
-        if constexpr (!std::is_same_v<std::decay_t<decltype(kind)>, std::shared_ptr<const GraphRun>>) run(kind, context);
+        if constexpr (!std::is_same_v<std::decay_t<decltype(kind)>, std::shared_ptr<const GraphRun>>)
+          run(kind, context);
       },
       work);
 }

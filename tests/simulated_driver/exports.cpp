@@ -42,8 +42,8 @@ Untyped implementation(unsigned index) {
 
 /// Those that answer before cuInit and after exit.
 constexpr bool always_available(unsigned index) {
-  for (std::string_view name : {"cuInit", "cuDriverGetVersion", "cuGetProcAddress", "cuGetProcAddress_v2", "cuGetErrorName",
-                                "cuGetErrorString", "cuGetExportTable"}) {
+  for (std::string_view name : {"cuInit", "cuDriverGetVersion", "cuGetProcAddress", "cuGetProcAddress_v2",
+                                "cuGetErrorName", "cuGetErrorString", "cuGetExportTable"}) {
     if (names[index] == name) return true;
   }
   return false;
@@ -81,10 +81,11 @@ struct Entry<index, CUresult(Arguments...)> {
 }  // namespace refrain::tests::simulated
 
 // The address that each exported jump goes to.
-#define ENTRY(name, group)                                                                                      \
-  extern "C" __attribute__((visibility("hidden"))) decltype(&::name) const sim_entry_##name;                     \
-  decltype(&::name) const sim_entry_##name =                                                                    \
-      &refrain::tests::simulated::Entry<static_cast<unsigned>(refrain::replay::EntryPoint::name), decltype(::name)>::call;
+#define ENTRY(name, group)                                                                        \
+  extern "C" __attribute__((visibility("hidden"))) decltype(&::name) const sim_entry_##name;      \
+  decltype(&::name) const sim_entry_##name =                                                      \
+      &refrain::tests::simulated::Entry<static_cast<unsigned>(refrain::replay::EntryPoint::name), \
+                                        decltype(::name)>::call;
 #include "replay/driver_entry_points.inc"
 
 #if defined(__x86_64__)
@@ -96,10 +97,10 @@ struct Entry<index, CUresult(Arguments...)> {
 #endif
 // Two names for one address: the exported one, which another library may stand before, and a local one that always
 // means this library's own.
-#define ENTRY(name, group)                                                                                           \
-  asm(".text\n.balign 16\n.globl " #name "\n.type " #name ", %function\n.globl sim_export_" #name                    \
-      "\n.hidden sim_export_" #name "\n" #name ":\nsim_export_" #name ":\n" JUMP(name) ".size " #name ", .-" #name    \
-      "\n");                                                                                                         \
+#define ENTRY(name, group)                                                                                         \
+  asm(".text\n.balign 16\n.globl " #name "\n.type " #name ", %function\n.globl sim_export_" #name                  \
+      "\n.hidden sim_export_" #name "\n" #name ":\nsim_export_" #name ":\n" JUMP(name) ".size " #name ", .-" #name \
+                                                                                       "\n");                      \
   extern "C" __attribute__((visibility("hidden"))) void sim_export_##name();
 #include "replay/driver_entry_points.inc"
 

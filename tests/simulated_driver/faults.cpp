@@ -38,8 +38,8 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
 }
 
 [[noreturn]] void refuse(std::string_view item) {
-  std::fprintf(stderr, "simulated driver: REFRAIN_SIM_FAIL: cannot understand \"%.*s\"\n", static_cast<int>(item.size()),
-               item.data());
+  std::fprintf(stderr, "simulated driver: REFRAIN_SIM_FAIL: cannot understand \"%.*s\"\n",
+               static_cast<int>(item.size()), item.data());
   std::_Exit(2);
 }
 

@@ -1,8 +1,8 @@
 // Failures on demand and the count of calls.
 //
-// REFRAIN_SIM_FAIL = "NAME:WHICH:ERROR[:forever]", several separated by commas. NAME is an exported entry point, WHICH the
-// number of the call that fails, from 1, or * for each; ERROR the CUresult; `forever` lets every later call fail too.
-// The failing call has no effect.
+// REFRAIN_SIM_FAIL = "NAME:WHICH:ERROR[:forever]", several separated by commas. NAME is an exported entry point, WHICH
+// the number of the call that fails, from 1, or * for each; ERROR the CUresult; `forever` lets every later call fail
+// too. The failing call has no effect.
 //
 // Threads: any. Fails: a malformed item ends the process with one line, since a test would prove nothing without it.
 #pragma once

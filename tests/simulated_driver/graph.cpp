@@ -130,8 +130,8 @@ std::shared_ptr<Node> node_in(CUgraphNode handle, const std::shared_ptr<Graph>& 
   return node != nullptr && node->graph.lock() == graph ? node : nullptr;
 }
 
-CUresult read_dependencies(const std::shared_ptr<Graph>& graph, const CUgraphNode* handles, const CUgraphEdgeData* edges, size_t count,
-                           std::vector<Dependency>* dependencies) {
+CUresult read_dependencies(const std::shared_ptr<Graph>& graph, const CUgraphNode* handles,
+                           const CUgraphEdgeData* edges, size_t count, std::vector<Dependency>* dependencies) {
   if (count != 0 && handles == nullptr) return CUDA_ERROR_INVALID_VALUE;
   std::set<CUgraphNode> seen;
   for (size_t i = 0; i < count; ++i) {

@@ -58,8 +58,8 @@ std::vector<std::shared_ptr<Node>> topological_order(const Graph& graph);
 std::shared_ptr<Node> node_in(CUgraphNode handle, const std::shared_ptr<Graph>& graph);
 
 /// Handles into dependencies of `graph`; INVALID_VALUE when one is no node of it.
-CUresult read_dependencies(const std::shared_ptr<Graph>& graph, const CUgraphNode* handles, const CUgraphEdgeData* edges, size_t count,
-                           std::vector<Dependency>* dependencies);
+CUresult read_dependencies(const std::shared_ptr<Graph>& graph, const CUgraphNode* handles,
+                           const CUgraphEdgeData* edges, size_t count, std::vector<Dependency>* dependencies);
 
 struct GraphExec {
   struct Slot {

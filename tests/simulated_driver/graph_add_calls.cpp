@@ -117,7 +117,8 @@ SIM(cuGraphAddMemcpyNode)
   return add_copy({out, graph, after, nullptr, count}, p, context);
 }
 SIM(cuGraphAddMemsetNode)
-(CUgraphNode* out, CUgraph graph, const CUgraphNode* after, size_t count, const CUDA_MEMSET_NODE_PARAMS* p, CUcontext context) {
+(CUgraphNode* out, CUgraph graph, const CUgraphNode* after, size_t count, const CUDA_MEMSET_NODE_PARAMS* p,
+ CUcontext context) {
   return add_fill({out, graph, after, nullptr, count}, p, context);
 }
 SIM(cuGraphAddHostNode)
@@ -140,7 +141,8 @@ SIM(cuGraphAddNode)(CUgraphNode* out, CUgraph graph, const CUgraphNode* after, s
   return add_any({out, graph, after, nullptr, count}, p);
 }
 SIM(cuGraphAddNode_v2)
-(CUgraphNode* out, CUgraph graph, const CUgraphNode* after, const CUgraphEdgeData* edges, size_t count, CUgraphNodeParams* p) {
+(CUgraphNode* out, CUgraph graph, const CUgraphNode* after, const CUgraphEdgeData* edges, size_t count,
+ CUgraphNodeParams* p) {
   return add_any({out, graph, after, edges, count}, p);
 }
 SIM(cuGraphChildGraphNodeGetGraph)(CUgraphNode handle, CUgraph* out) {

@@ -37,7 +37,8 @@ struct Edges {
 
 CUresult give_edges(const Edges& edges, CUgraphNode* from, CUgraphNode* to, CUgraphEdgeData* data, size_t* count) {
   if (count == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (data == nullptr && (from != nullptr || to != nullptr) && !std::all_of(edges.data.begin(), edges.data.end(), plain)) {
+  if (data == nullptr && (from != nullptr || to != nullptr) &&
+      !std::all_of(edges.data.begin(), edges.data.end(), plain)) {
     return CUDA_ERROR_LOSSY_QUERY;
   }
   const size_t room = *count;
@@ -60,7 +61,8 @@ CUresult graph_edges(CUgraph handle, CUgraphNode* from, CUgraphNode* to, CUgraph
   if (graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
   Edges edges;
   for (const auto& node : graph->nodes) {
-    for (const Dependency& dependency : node->dependencies) edges.add(dependency.node->handle, node->handle, dependency.data);
+    for (const Dependency& dependency : node->dependencies)
+      edges.add(dependency.node->handle, node->handle, dependency.data);
   }
   return give_edges(edges, from, to, data, count);
 }
@@ -88,8 +90,8 @@ CUresult dependents_of(CUgraphNode handle, CUgraphNode* out, CUgraphEdgeData* da
   return give_edges(edges, nullptr, out, data, count);
 }
 
-CUresult change_dependencies(CUgraph handle, const CUgraphNode* from, const CUgraphNode* to, const CUgraphEdgeData* data, size_t count,
-                             bool add) {
+CUresult change_dependencies(CUgraph handle, const CUgraphNode* from, const CUgraphNode* to,
+                             const CUgraphEdgeData* data, size_t count, bool add) {
   const std::lock_guard lock(graph_lock());
   const auto graph = graphs().find(handle);
   if (graph == nullptr || (count != 0 && (from == nullptr || to == nullptr))) return CUDA_ERROR_INVALID_VALUE;
@@ -212,7 +214,8 @@ SIM(cuGraphDebugDotPrint)(CUgraph handle, const char* path, unsigned) {
   std::fputs("digraph dot {\n", file);
   for (const auto& node : graph->nodes) {
     for (const Dependency& dependency : node->dependencies) {
-      std::fprintf(file, "\"%p\" -> \"%p\"\n", static_cast<void*>(dependency.node->handle), static_cast<void*>(node->handle));
+      std::fprintf(file, "\"%p\" -> \"%p\"\n", static_cast<void*>(dependency.node->handle),
+                   static_cast<void*>(node->handle));
     }
   }
   std::fputs("}\n", file);

@@ -17,7 +17,8 @@ namespace {
 constexpr uint64_t memory_per_kernel = 10240;
 
 constexpr uint64_t known_flags = CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD |
-                                 CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY;
+                                 CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH |
+                                 CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY;
 
 /// Appends the nodes of `graph`; the slots of its last nodes go to `ends`.
 CUresult flatten(const Graph& graph, const std::vector<size_t>& before, GraphExec* exec, std::vector<size_t>* ends) {
@@ -151,7 +152,8 @@ CUresult update(CUgraphExec exec_handle, CUgraph graph_handle, CUgraphExecUpdate
   if (exec == nullptr || graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
   CUgraphExec fresh_handle = nullptr;
   InstantiateResult details;
-  if (const CUresult result = instantiate(graph_handle, exec->flags, &fresh_handle, &details); result != CUDA_SUCCESS) return result;
+  if (const CUresult result = instantiate(graph_handle, exec->flags, &fresh_handle, &details); result != CUDA_SUCCESS)
+    return result;
   const auto fresh = graph_execs().remove(fresh_handle);
   const auto fail = [&](CUgraphExecUpdateResult result, CUgraphNode node) {
     info->result = result;
@@ -163,8 +165,10 @@ CUresult update(CUgraphExec exec_handle, CUgraph graph_handle, CUgraphExecUpdate
     const GraphExec::Slot& after = fresh->slots[i];
     const CUgraphExecUpdateResult same = comparable(*exec->slots[i].work, *after.work);
     if (same != CU_GRAPH_EXEC_UPDATE_SUCCESS) return fail(same, after.node);
-    if (after.dependencies != exec->slots[i].dependencies) return fail(CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, after.node);
-    if (after.context != exec->slots[i].context) return fail(CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE, after.node);
+    if (after.dependencies != exec->slots[i].dependencies)
+      return fail(CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, after.node);
+    if (after.context != exec->slots[i].context)
+      return fail(CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE, after.node);
   }
   for (size_t i = 0; i < exec->slots.size(); ++i) exec->slots[i].work = fresh->slots[i].work;
   info->result = CU_GRAPH_EXEC_UPDATE_SUCCESS;

@@ -19,8 +19,8 @@ CUDA_KERNEL_NODE_PARAMS to_v2(const CUDA_KERNEL_NODE_PARAMS_v3& v3) {
   return p;
 }
 
-CUresult read_kernel(const CUDA_KERNEL_NODE_PARAMS& p, const std::vector<CUlaunchAttribute>& attributes, KernelLaunch* launch,
-                     std::shared_ptr<Context>* context) {
+CUresult read_kernel(const CUDA_KERNEL_NODE_PARAMS& p, const std::vector<CUlaunchAttribute>& attributes,
+                     KernelLaunch* launch, std::shared_ptr<Context>* context) {
   // Unlike a launch, a node takes a kernel by its own member only.
   const CUfunction function = p.func != nullptr ? p.func : reinterpret_cast<CUfunction>(p.kern);
   if (p.func != nullptr) {
@@ -49,7 +49,8 @@ using namespace refrain::tests::simulated;
 namespace {
 
 /// Function and, if the node was made with one, kernel.
-CUresult name_function(const KernelLaunch& launch, const std::shared_ptr<Context>& context, CUDA_KERNEL_NODE_PARAMS* p) {
+CUresult name_function(const KernelLaunch& launch, const std::shared_ptr<Context>& context,
+                       CUDA_KERNEL_NODE_PARAMS* p) {
   const auto kernel = kernels().find(reinterpret_cast<CUkernel>(launch.function));
   p->func = launch.function;
   if (kernel == nullptr) return CUDA_SUCCESS;
@@ -84,8 +85,8 @@ CUresult get_kernel(CUgraphNode handle, CUDA_KERNEL_NODE_PARAMS* p) {
   // The node remembers in which form its parameters came.
   if (launch->packed) {
     node->packed_size = launch->code->entry.parameter_bytes;
-    node->extra = {CU_LAUNCH_PARAM_BUFFER_POINTER, launch->parameters.data(), CU_LAUNCH_PARAM_BUFFER_SIZE, &node->packed_size,
-                   CU_LAUNCH_PARAM_END};
+    node->extra = {CU_LAUNCH_PARAM_BUFFER_POINTER, launch->parameters.data(), CU_LAUNCH_PARAM_BUFFER_SIZE,
+                   &node->packed_size, CU_LAUNCH_PARAM_END};
     p->extra = node->extra.data();
   } else if (!node->parameter_pointers.empty()) {
     p->kernelParams = node->parameter_pointers.data();
@@ -100,7 +101,8 @@ CUresult set_kernel(CUgraphNode handle, const CUDA_KERNEL_NODE_PARAMS& p) {
   if (before == nullptr) return CUDA_ERROR_INVALID_VALUE;
   KernelLaunch launch;
   std::shared_ptr<Context> context;
-  if (const CUresult result = read_kernel(p, before->attributes, &launch, &context); result != CUDA_SUCCESS) return result;
+  if (const CUresult result = read_kernel(p, before->attributes, &launch, &context); result != CUDA_SUCCESS)
+    return result;
   if (context != node->context) return CUDA_ERROR_INVALID_VALUE;
   node->work = std::move(launch);
   return CUDA_SUCCESS;
@@ -112,10 +114,12 @@ CUresult update_kernel(CUgraphExec exec_handle, CUgraphNode node, const CUDA_KER
   GraphExec::Slot* slot = nullptr;
   const KernelLaunch* before = nullptr;
   std::shared_ptr<GraphExec> exec;
-  if (const CUresult result = find_slot(exec_handle, node, &slot, &before, &exec); result != CUDA_SUCCESS) return result;
+  if (const CUresult result = find_slot(exec_handle, node, &slot, &before, &exec); result != CUDA_SUCCESS)
+    return result;
   KernelLaunch launch;
   std::shared_ptr<Context> context;
-  if (const CUresult result = read_kernel(p, before->attributes, &launch, &context); result != CUDA_SUCCESS) return result;
+  if (const CUresult result = read_kernel(p, before->attributes, &launch, &context); result != CUDA_SUCCESS)
+    return result;
   if (context != slot->context) return CUDA_ERROR_INVALID_VALUE;
   slot->work = std::make_shared<const Work>(std::move(launch));
   return CUDA_SUCCESS;
@@ -166,8 +170,10 @@ SIM(cuGraphKernelNodeGetAttribute)(CUgraphNode handle, CUkernelNodeAttrID id, CU
   *value = {};
   if (id == CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP) value->memSyncDomainMap = {0, 1};
   for (const CUlaunchAttribute& attribute : launch->attributes) {
-    if (attribute.id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION && id == CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE) {
-      value->clusterSchedulingPolicyPreference = CU_CLUSTER_SCHEDULING_POLICY_SPREAD;  // what a launch with clusters gets
+    if (attribute.id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION &&
+        id == CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE) {
+      value->clusterSchedulingPolicyPreference =
+          CU_CLUSTER_SCHEDULING_POLICY_SPREAD;  // what a launch with clusters gets
     }
   }
   for (const CUlaunchAttribute& attribute : launch->attributes) {

@@ -19,7 +19,8 @@ CUresult update_copy(CUgraphExec exec_handle, CUgraphNode node, const CUDA_MEMCP
   std::shared_ptr<Context> context;
   Copy copy;
   if (p == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (const CUresult result = find_slot(exec_handle, node, &slot, &before, &exec); result != CUDA_SUCCESS) return result;
+  if (const CUresult result = find_slot(exec_handle, node, &slot, &before, &exec); result != CUDA_SUCCESS)
+    return result;
   if (const CUresult result = context_or_current(handle, &context); result != CUDA_SUCCESS) return result;
   if (const CUresult result = prepare_copy(*p, &copy); result != CUDA_SUCCESS) return result;
   if (copy.width == 0) return CUDA_ERROR_INVALID_VALUE;
@@ -42,7 +43,8 @@ CUresult update_fill(CUgraphExec exec_handle, CUgraphNode node, const CUDA_MEMSE
   std::shared_ptr<Context> context;
   Fill fill;
   if (p == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (const CUresult result = find_slot(exec_handle, node, &slot, &before, &exec); result != CUDA_SUCCESS) return result;
+  if (const CUresult result = find_slot(exec_handle, node, &slot, &before, &exec); result != CUDA_SUCCESS)
+    return result;
   if (const CUresult result = context_or_current(handle, &context); result != CUDA_SUCCESS) return result;
   if (const CUresult result = prepare_fill(*p, false, &fill); result != CUDA_SUCCESS) return result;
   if (fill.width == 0 || fill.height == 0) return CUDA_ERROR_INVALID_VALUE;
@@ -57,7 +59,8 @@ CUresult update_host(CUgraphExec exec_handle, CUgraphNode node, CUhostFn functio
   const HostCall* before = nullptr;
   std::shared_ptr<GraphExec> exec;
   if (function == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (const CUresult result = find_slot(exec_handle, node, &slot, &before, &exec); result != CUDA_SUCCESS) return result;
+  if (const CUresult result = find_slot(exec_handle, node, &slot, &before, &exec); result != CUDA_SUCCESS)
+    return result;
   slot->work = std::make_shared<const Work>(HostCall{function, data});
   return CUDA_SUCCESS;
 }
@@ -68,7 +71,8 @@ CUresult update_event(CUgraphExec exec_handle, CUgraphNode node, CUevent event_h
   GraphExec::Slot* slot = nullptr;
   const Kind* before = nullptr;
   std::shared_ptr<GraphExec> exec;
-  if (const CUresult result = find_slot(exec_handle, node, &slot, &before, &exec); result != CUDA_SUCCESS) return result;
+  if (const CUresult result = find_slot(exec_handle, node, &slot, &before, &exec); result != CUDA_SUCCESS)
+    return result;
   const auto event = events().find(event_handle);
   if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   slot->work = std::make_shared<const Work>(Kind{event, nullptr});
@@ -154,7 +158,8 @@ SIM(cuGraphMemsetNodeSetParams)(CUgraphNode handle, const CUDA_MEMSET_NODE_PARAM
   auto* fill = work_of<Fill>(handle, &node);
   return fill != nullptr && p != nullptr ? prepare_fill(*p, false, fill) : CUDA_ERROR_INVALID_VALUE;
 }
-SIM(cuGraphExecMemsetNodeSetParams)(CUgraphExec exec, CUgraphNode node, const CUDA_MEMSET_NODE_PARAMS* p, CUcontext context) {
+SIM(cuGraphExecMemsetNodeSetParams)
+(CUgraphExec exec, CUgraphNode node, const CUDA_MEMSET_NODE_PARAMS* p, CUcontext context) {
   return update_fill(exec, node, p, context);
 }
 SIM(cuGraphHostNodeGetParams)(CUgraphNode handle, CUDA_HOST_NODE_PARAMS* out) {
@@ -186,7 +191,9 @@ SIM(cuGraphExecEventRecordNodeSetEvent)(CUgraphExec exec, CUgraphNode node, CUev
 SIM(cuGraphExecEventWaitNodeSetEvent)(CUgraphExec exec, CUgraphNode node, CUevent event) {
   return update_event<EventWait>(exec, node, event);
 }
-SIM(cuGraphExecNodeSetParams)(CUgraphExec exec, CUgraphNode node, CUgraphNodeParams* p) { return update_any(exec, node, p); }
+SIM(cuGraphExecNodeSetParams)(CUgraphExec exec, CUgraphNode node, CUgraphNodeParams* p) {
+  return update_any(exec, node, p);
+}
 SIM(cuGraphNodeSetEnabled)(CUgraphExec exec_handle, CUgraphNode handle, unsigned enabled) {
   const std::lock_guard lock(graph_lock());
   const auto exec = graph_execs().find(exec_handle);

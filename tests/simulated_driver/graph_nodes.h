@@ -11,9 +11,10 @@ namespace refrain::tests::simulated {
 CUDA_KERNEL_NODE_PARAMS to_v2(const CUDA_KERNEL_NODE_PARAMS_v1& v1);
 CUDA_KERNEL_NODE_PARAMS to_v2(const CUDA_KERNEL_NODE_PARAMS_v3& v3);
 
-/// The launch that node parameters describe, and the context in which it runs. `attributes` are those of the node so far.
-CUresult read_kernel(const CUDA_KERNEL_NODE_PARAMS& parameters, const std::vector<CUlaunchAttribute>& attributes, KernelLaunch* launch,
-                     std::shared_ptr<Context>* context);
+/// The launch that node parameters describe, and the context in which it runs. `attributes` are those of the node so
+/// far.
+CUresult read_kernel(const CUDA_KERNEL_NODE_PARAMS& parameters, const std::vector<CUlaunchAttribute>& attributes,
+                     KernelLaunch* launch, std::shared_ptr<Context>* context);
 
 /// The work of a node, if it is of that kind; the graph lock is held.
 template <class Kind>

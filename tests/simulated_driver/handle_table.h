@@ -2,8 +2,8 @@
 //
 // Owns:    one reference of each live object.
 // Threads: any.
-// A value looks like an address but points to memory that nobody can read, so that a program which follows one crashes as
-// it should. Values of destroyed objects come back only when REFRAIN_SIM_REUSE_HANDLES asks for it, last one first.
+// A value looks like an address but points to memory that nobody can read, so that a program which follows one crashes
+// as it should. Values of destroyed objects come back only when REFRAIN_SIM_REUSE_HANDLES asks for it, last one first.
 #pragma once
 
 #include <sys/mman.h>

@@ -1,7 +1,8 @@
 // Host versions of kernels for the simulated driver.
 //
-// A program that brings PTX brings, for the simulated driver, a C++ function for each kernel beside it. The driver calls
-// `refrain_sim_register` of the program (link it with -rdynamic) and of every library that REFRAIN_SIM_KERNELS names:
+// A program that brings PTX brings, for the simulated driver, a C++ function for each kernel beside it. The driver
+// calls `refrain_sim_register` of the program (link it with -rdynamic) and of every library that REFRAIN_SIM_KERNELS
+// names:
 //
 //   void saxpy(const KernelContext& kernel) {
 //     const auto x = kernel.span<const float>(kernel.parameter<uint64_t>(0), n); ...
@@ -13,8 +14,8 @@
 // A function is called once a launch and loops over blocks and threads itself. It needs nothing but this header: no
 // symbol of the driver. On a real driver refrain_sim_register is never called.
 //
-// Fails: an access outside live memory makes the launch fail with CUDA_ERROR_ILLEGAL_ADDRESS, as on a device; the function
-// goes on with bytes that belong to nobody.
+// Fails: an access outside live memory makes the launch fail with CUDA_ERROR_ILLEGAL_ADDRESS, as on a device; the
+// function goes on with bytes that belong to nobody.
 #pragma once
 
 #include <cuda.h>

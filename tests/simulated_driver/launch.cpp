@@ -66,7 +66,8 @@ CUresult check_cluster(const Code& code, const FunctionSettings& settings, const
   if (cluster.count() <= 1) return CUDA_SUCCESS;
   if (cluster.count() > (settings.non_portable_cluster.load() != 0 ? 16u : 8u)) return CUDA_ERROR_INVALID_CLUSTER_SIZE;
   const Extent& grid = launch.grid;
-  if (grid.x % cluster.x != 0 || grid.y % cluster.y != 0 || grid.z % cluster.z != 0) return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+  if (grid.x % cluster.x != 0 || grid.y % cluster.y != 0 || grid.z % cluster.z != 0)
+    return CUDA_ERROR_INVALID_CLUSTER_SIZE;
   return CUDA_SUCCESS;
 }
 
@@ -119,10 +120,13 @@ CUresult check_configuration(const Callee& callee, const Context& context, const
   const Extent& grid = launch.grid;
   const Extent& block = launch.block;
   if (grid.count() == 0 || grid.x > 0x7fffffffu || grid.y > 65535 || grid.z > 65535) return CUDA_ERROR_INVALID_VALUE;
-  if (block.count() == 0 || block.x > 1024 || block.y > 1024 || block.z > 64 || block.count() > 1024) return CUDA_ERROR_INVALID_VALUE;
+  if (block.count() == 0 || block.x > 1024 || block.y > 1024 || block.z > 64 || block.count() > 1024)
+    return CUDA_ERROR_INVALID_VALUE;
   if (block.count() > code.entry.max_threads) return CUDA_ERROR_INVALID_VALUE;
-  if (launch.dynamic_shared > dynamic_shared_limit(code, callee.dynamic_shared_setting(context))) return CUDA_ERROR_INVALID_VALUE;
-  if (const CUresult result = check_cluster(code, callee.settings(context.device), launch); result != CUDA_SUCCESS) return result;
+  if (launch.dynamic_shared > dynamic_shared_limit(code, callee.dynamic_shared_setting(context)))
+    return CUDA_ERROR_INVALID_VALUE;
+  if (const CUresult result = check_cluster(code, callee.settings(context.device), launch); result != CUDA_SUCCESS)
+    return result;
   const auto* cooperative = find_attribute(launch, CU_LAUNCH_ATTRIBUTE_COOPERATIVE);
   if (cooperative != nullptr && cooperative->cooperative != 0) {
     const auto threads = static_cast<unsigned>(block.count());
@@ -132,7 +136,8 @@ CUresult check_configuration(const Callee& callee, const Context& context, const
   return CUDA_SUCCESS;
 }
 
-CUresult prepare_launch(const LaunchRequest& request, const std::shared_ptr<Context>& context, bool for_node, KernelLaunch* launch) {
+CUresult prepare_launch(const LaunchRequest& request, const std::shared_ptr<Context>& context, bool for_node,
+                        KernelLaunch* launch) {
   Callee callee;
   if (const CUresult result = find_callee(request.function, &callee); result != CUDA_SUCCESS) return result;
   if (callee.function != nullptr && callee.function->context != context) return CUDA_ERROR_INVALID_HANDLE;
@@ -149,7 +154,8 @@ CUresult prepare_launch(const LaunchRequest& request, const std::shared_ptr<Cont
   }
   const Code& code = *launch->code;
   if (const CUresult result = check_configuration(callee, *context, *launch); result != CUDA_SUCCESS) return result;
-  if (const CUresult result = copy_parameters(code, request.parameters, request.extra, &launch->parameters); result != CUDA_SUCCESS) {
+  if (const CUresult result = copy_parameters(code, request.parameters, request.extra, &launch->parameters);
+      result != CUDA_SUCCESS) {
     return result;
   }
   if (body_of(code) == nullptr) return CUDA_ERROR_NO_BINARY_FOR_GPU;

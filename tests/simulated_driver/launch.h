@@ -19,8 +19,10 @@ struct LaunchRequest {
   void** extra = nullptr;
 };
 
-/// The value that executes, or the error that the call must return. `for_node`: a graph's node, which takes other attributes.
-CUresult prepare_launch(const LaunchRequest& request, const std::shared_ptr<Context>& context, bool for_node, KernelLaunch* launch);
+/// The value that executes, or the error that the call must return. `for_node`: a graph's node, which takes other
+/// attributes.
+CUresult prepare_launch(const LaunchRequest& request, const std::shared_ptr<Context>& context, bool for_node,
+                        KernelLaunch* launch);
 
 /// Checks sizes, cluster and cooperation, without looking at parameters.
 CUresult check_configuration(const Callee& callee, const Context& context, const KernelLaunch& launch);

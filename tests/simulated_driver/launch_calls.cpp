@@ -14,16 +14,19 @@ using namespace refrain::tests::simulated;
 namespace {
 
 /// Events that a launch records by attribute.
-CUresult record_attribute_events(const std::shared_ptr<Stream>& stream, const std::vector<CUlaunchAttribute>& attributes) {
+CUresult record_attribute_events(const std::shared_ptr<Stream>& stream,
+                                 const std::vector<CUlaunchAttribute>& attributes) {
   for (const CUlaunchAttribute& attribute : attributes) {
     CUevent handle = nullptr;
-    if (attribute.id == CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT) handle = attribute.value.launchCompletionEvent.event;
+    if (attribute.id == CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT)
+      handle = attribute.value.launchCompletionEvent.event;
     if (attribute.id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT) handle = attribute.value.programmaticEvent.event;
     if (handle == nullptr) continue;
     const auto event = events().find(handle);
     if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
     if (stream->capturing.load()) return CUDA_ERROR_NOT_SUPPORTED;
-    if (const CUresult result = submit(*stream, EventRecord{event, event->begin_record()}); result != CUDA_SUCCESS) return result;
+    if (const CUresult result = submit(*stream, EventRecord{event, event->begin_record()}); result != CUDA_SUCCESS)
+      return result;
   }
   return CUDA_SUCCESS;
 }
@@ -51,7 +54,8 @@ CUresult legacy_launch(CUfunction handle, int width, int height, CUstream stream
   std::vector<std::byte> bytes = state.legacy_parameters;
   bytes.resize(function->code->entry.parameter_bytes);
   size_t size = bytes.size();
-  void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, bytes.data(), CU_LAUNCH_PARAM_BUFFER_SIZE, &size, CU_LAUNCH_PARAM_END};
+  void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, bytes.data(), CU_LAUNCH_PARAM_BUFFER_SIZE, &size,
+                   CU_LAUNCH_PARAM_END};
   const auto extent = [](int value) { return static_cast<unsigned>(value); };
   LaunchRequest request;
   request.function = handle;
@@ -119,7 +123,9 @@ SIM(cuStreamAddCallback)(CUstream handle, CUstreamCallback function, void* data,
 }
 
 SIM(cuLaunch)(CUfunction function) { return legacy_launch(function, 1, 1, nullptr); }
-SIM(cuLaunchGrid)(CUfunction function, int width, int height) { return legacy_launch(function, width, height, nullptr); }
+SIM(cuLaunchGrid)(CUfunction function, int width, int height) {
+  return legacy_launch(function, width, height, nullptr);
+}
 SIM(cuLaunchGridAsync)(CUfunction function, int width, int height, CUstream stream) {
   return legacy_launch(function, width, height, stream);
 }

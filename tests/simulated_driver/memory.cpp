@@ -174,7 +174,8 @@ void refund(int device, uint64_t bytes) { in_use[static_cast<size_t>(device)].fe
 
 uint64_t memory_in_use(int device) { return in_use[static_cast<size_t>(device)].load(); }
 
-std::shared_ptr<Allocation> allocate(MemoryKind kind, uint64_t size, const std::shared_ptr<Context>& context, unsigned flags) {
+std::shared_ptr<Allocation> allocate(MemoryKind kind, uint64_t size, const std::shared_ptr<Context>& context,
+                                     unsigned flags) {
   const bool on_device = kind == MemoryKind::device;
   const uint64_t capacity = round_up(size, page);
   if (capacity < size) return nullptr;
@@ -228,7 +229,8 @@ std::byte* accessible(const Context& context, uint64_t address, uint64_t size) {
     const auto allocation = device_view().find(position);
     if (allocation == nullptr) return nullptr;
     if (allocation->kind == MemoryKind::mapped) {
-      if (allocation->access[static_cast<size_t>(context.device)].load() == CU_MEM_ACCESS_FLAGS_PROT_NONE) return nullptr;
+      if (allocation->access[static_cast<size_t>(context.device)].load() == CU_MEM_ACCESS_FLAGS_PROT_NONE)
+        return nullptr;
     } else if (allocation->base + allocation->size < end) {
       return nullptr;
     } else if (allocation->kind == MemoryKind::device || allocation->kind == MemoryKind::pool) {

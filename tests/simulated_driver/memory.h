@@ -1,9 +1,9 @@
 // Memory of the simulated devices: where it lies, what is allocated, and whether a device may touch it.
 //
-// Device addresses belong to a region that nobody can read on the host: a program that follows a device pointer crashes,
-// as it would on a machine with a GPU. The bytes are in a second region of the same size. Pinned and managed memory lies in
-// a third one and has the same address on both sides. The regions lie at fixed places when these are free, so that
-// addresses are the same from run to run.
+// Device addresses belong to a region that nobody can read on the host: a program that follows a device pointer
+// crashes, as it would on a machine with a GPU. The bytes are in a second region of the same size. Pinned and managed
+// memory lies in a third one and has the same address on both sides. The regions lie at fixed places when these are
+// free, so that addresses are the same from run to run.
 //
 // Two views of what is allocated: the *host view* is what calls see; the *device view* is what work sees when it
 // executes. They differ only while stream-ordered allocations and frees wait in a stream.
@@ -34,15 +34,15 @@ enum class MemoryKind { device, managed, pinned, registered, pool, mapped };
 struct Allocation {
   uint64_t base = 0;
   uint64_t size = 0;
-  uint64_t capacity = 0;  ///< bytes taken from the region
+  uint64_t capacity = 0;                    ///< bytes taken from the region
   uint64_t range_base = 0, range_size = 0;  ///< of mapped memory: its reservation; else as base and size
   MemoryKind kind = MemoryKind::device;
   int device = 0;
   std::weak_ptr<Context> context;
   unsigned flags = 0;
-  unsigned ordinal = 0;                   ///< from 1, in the order of allocation
-  std::shared_ptr<Pool> pool;             ///< of pool memory
-  uint64_t physical = 0;                  ///< of mapped memory: its CUmemGenericAllocationHandle
+  unsigned ordinal = 0;        ///< from 1, in the order of allocation
+  std::shared_ptr<Pool> pool;  ///< of pool memory
+  uint64_t physical = 0;       ///< of mapped memory: its CUmemGenericAllocationHandle
   std::array<std::atomic<CUmemAccess_flags>, max_devices> access{};  ///< of mapped memory
   bool contains(uint64_t address) const { return address >= base && address - base < size; }
   /// False for mapped memory that no device was given access to.
@@ -105,7 +105,8 @@ void refund(int device, uint64_t bytes);
 uint64_t memory_in_use(int device);
 
 /// New memory, in both views. For device memory the device is charged.
-std::shared_ptr<Allocation> allocate(MemoryKind kind, uint64_t size, const std::shared_ptr<Context>& context, unsigned flags);
+std::shared_ptr<Allocation> allocate(MemoryKind kind, uint64_t size, const std::shared_ptr<Context>& context,
+                                     unsigned flags);
 /// Ends it, in both views.
 void release(const std::shared_ptr<Allocation>& allocation);
 /// Gives address and memory back; for an allocation that is in no view any more.

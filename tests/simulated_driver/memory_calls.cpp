@@ -64,8 +64,8 @@ CUresult allocate_host(void** out, size_t bytes, unsigned flags) {
     *out = nullptr;
     return CUDA_SUCCESS;
   }
-  const auto allocation = allocate(
-      MemoryKind::pinned, bytes, context, (flags & CU_MEMHOSTALLOC_WRITECOMBINED) | CU_MEMHOSTALLOC_DEVICEMAP);
+  const auto allocation =
+      allocate(MemoryKind::pinned, bytes, context, (flags & CU_MEMHOSTALLOC_WRITECOMBINED) | CU_MEMHOSTALLOC_DEVICEMAP);
   if (allocation == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
   *out = reinterpret_cast<void*>(allocation->base);
   return CUDA_SUCCESS;

@@ -16,7 +16,8 @@ Table& leaked_table() {
   return *table;
 }
 
-std::shared_ptr<Code> make_code(const PtxModule& image, const PtxEntry& entry, std::shared_ptr<std::atomic<bool>> unloaded) {
+std::shared_ptr<Code> make_code(const PtxModule& image, const PtxEntry& entry,
+                                std::shared_ptr<std::atomic<bool>> unloaded) {
   auto code = std::make_shared<Code>();
   code->entry = entry;
   code->ptx_version = image.target;
@@ -54,8 +55,8 @@ CUresult read_file(const char* name, std::string* text) {
   return bytes == 0 ? CUDA_SUCCESS : CUDA_ERROR_OPERATING_SYSTEM;
 }
 
-CUresult create_module(const PtxModule& image, const std::shared_ptr<Context>& context, const std::shared_ptr<Library>& library,
-                       std::shared_ptr<Module>* made) {
+CUresult create_module(const PtxModule& image, const std::shared_ptr<Context>& context,
+                       const std::shared_ptr<Library>& library, std::shared_ptr<Module>* made) {
   auto module = std::make_shared<Module>();
   module->context = context;
   module->of_library = library != nullptr;
@@ -155,8 +156,8 @@ unsigned dynamic_shared_limit(const Code& code, int wanted) {
                      : static_cast<unsigned>(shared_per_block) - std::min(code.entry.static_shared, 49152u);
 }
 
-CUresult get_attribute(const Code& code, const FunctionSettings& settings, int dynamic_shared, CUfunction_attribute attribute,
-                       int* value) {
+CUresult get_attribute(const Code& code, const FunctionSettings& settings, int dynamic_shared,
+                       CUfunction_attribute attribute, int* value) {
   switch (static_cast<int>(attribute)) {
     case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK: *value = static_cast<int>(code.entry.max_threads); break;
     case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES: *value = static_cast<int>(code.entry.static_shared); break;
@@ -166,14 +167,17 @@ CUresult get_attribute(const Code& code, const FunctionSettings& settings, int d
     case CU_FUNC_ATTRIBUTE_PTX_VERSION: *value = code.ptx_version; break;
     case CU_FUNC_ATTRIBUTE_BINARY_VERSION: *value = 90; break;
     case CU_FUNC_ATTRIBUTE_CACHE_MODE_CA: *value = 0; break;
-    case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: *value = static_cast<int>(dynamic_shared_limit(code, dynamic_shared)); break;
+    case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
+      *value = static_cast<int>(dynamic_shared_limit(code, dynamic_shared));
+      break;
     case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT: *value = settings.carveout; break;
     case CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET: *value = code.entry.cluster[0] != 0; break;
     case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
     case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
     case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH: {
       const auto axis = static_cast<size_t>(attribute - CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH);
-      *value = code.entry.cluster[axis] != 0 ? static_cast<int>(code.entry.cluster[axis]) : settings.cluster[axis].load();
+      *value =
+          code.entry.cluster[axis] != 0 ? static_cast<int>(code.entry.cluster[axis]) : settings.cluster[axis].load();
       break;
     }
     case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED: *value = settings.non_portable_cluster; break;
@@ -186,7 +190,8 @@ CUresult get_attribute(const Code& code, const FunctionSettings& settings, int d
 CUresult set_attribute(const Code& code, FunctionSettings& settings, CUfunction_attribute attribute, int value) {
   switch (static_cast<int>(attribute)) {
     case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
-      if (value < 0 || value > shared_per_block_optin - static_cast<int>(code.entry.static_shared)) return CUDA_ERROR_INVALID_VALUE;
+      if (value < 0 || value > shared_per_block_optin - static_cast<int>(code.entry.static_shared))
+        return CUDA_ERROR_INVALID_VALUE;
       settings.max_dynamic_shared = value;
       break;
     case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:

@@ -1,7 +1,7 @@
 // Code objects: modules and libraries, functions and kernels.
 //
-// A module belongs to a context and has *functions* (CUfunction). A library belongs to none and has *kernels* (CUkernel),
-// which become functions of a module of their own in each context that uses them.
+// A module belongs to a context and has *functions* (CUfunction). A library belongs to none and has *kernels*
+// (CUkernel), which become functions of a module of their own in each context that uses them.
 #pragma once
 
 #include <array>
@@ -86,8 +86,8 @@ HandleTable<CUkernel, Kernel>& kernels();
 CUresult load_image(const void* image, PtxModule* module);
 CUresult read_file(const char* name, std::string* text);
 
-CUresult create_module(const PtxModule& image, const std::shared_ptr<Context>& context, const std::shared_ptr<Library>& library,
-                       std::shared_ptr<Module>* module);
+CUresult create_module(const PtxModule& image, const std::shared_ptr<Context>& context,
+                       const std::shared_ptr<Library>& library, std::shared_ptr<Module>* module);
 void end_module(const std::shared_ptr<Module>& module);
 /// Ends all modules of a context that is being destroyed.
 void drop_modules(const std::shared_ptr<Context>& context);
@@ -107,8 +107,8 @@ struct Callee {
 };
 CUresult find_callee(CUfunction handle, Callee* callee);
 
-CUresult get_attribute(const Code& code, const FunctionSettings& settings, int dynamic_shared, CUfunction_attribute attribute,
-                       int* value);
+CUresult get_attribute(const Code& code, const FunctionSettings& settings, int dynamic_shared,
+                       CUfunction_attribute attribute, int* value);
 CUresult set_attribute(const Code& code, FunctionSettings& settings, CUfunction_attribute attribute, int value);
 /// Largest dynamic shared memory that a launch may ask for; `setting` as above.
 unsigned dynamic_shared_limit(const Code& code, int setting);

@@ -83,7 +83,8 @@ CUresult library_variable(CUlibrary handle, const char* name, bool managed, CUde
   if (const CUresult result = current_context(&context); result != CUDA_SUCCESS) return result;
   if (const CUresult result = module_of_library(library, context, &module); result != CUDA_SUCCESS) return result;
   const auto found = module->variables.find(name != nullptr ? name : "");
-  if (found != module->variables.end() && (found->second->kind == MemoryKind::managed) != managed) return CUDA_ERROR_NOT_FOUND;
+  if (found != module->variables.end() && (found->second->kind == MemoryKind::managed) != managed)
+    return CUDA_ERROR_NOT_FOUND;
   return variable_of(*module, name, address, bytes);
 }
 
@@ -144,7 +145,8 @@ SIM(cuModuleGetGlobal_v2)(CUdeviceptr* address, size_t* bytes, CUmodule handle, 
   return module != nullptr ? variable_of(*module, name, address, bytes) : CUDA_ERROR_INVALID_HANDLE;
 }
 
-SIM(cuLibraryLoadData)(CUlibrary* library, const void* code, CUjit_option*, void**, unsigned, CUlibraryOption*, void**, unsigned) {
+SIM(cuLibraryLoadData)
+(CUlibrary* library, const void* code, CUjit_option*, void**, unsigned, CUlibraryOption*, void**, unsigned) {
   return load_library(library, code);
 }
 SIM(cuLibraryLoadFromFile)
@@ -296,7 +298,8 @@ SIM(cuFuncSetAttribute)(CUfunction handle, CUfunction_attribute attribute, int v
   std::shared_ptr<Context> context;
   if (const CUresult result = current_context(&context); result != CUDA_SUCCESS) return result;
   const auto function = functions().find(handle);
-  return function != nullptr ? set_attribute(*function->code, function->settings, attribute, value) : CUDA_ERROR_INVALID_HANDLE;
+  return function != nullptr ? set_attribute(*function->code, function->settings, attribute, value)
+                             : CUDA_ERROR_INVALID_HANDLE;
 }
 SIM(cuFuncSetCacheConfig)(CUfunction handle, CUfunc_cache) {
   return functions().find(handle) != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;

@@ -16,7 +16,8 @@ CUresult give(void* data, T value) {
 
 CUresult context_attribute(const Allocation& allocation, void* data) {
   const auto context = allocation.context.lock();
-  const bool has_context = context != nullptr && allocation.kind != MemoryKind::mapped && allocation.kind != MemoryKind::pool;
+  const bool has_context =
+      context != nullptr && allocation.kind != MemoryKind::mapped && allocation.kind != MemoryKind::pool;
   return give<CUcontext>(data, has_context ? context->handle : nullptr);
 }
 
@@ -37,14 +38,16 @@ CUresult get(void* data, CUpointer_attribute attribute, CUdeviceptr address) {
     case CU_POINTER_ATTRIBUTE_BUFFER_ID: return give<unsigned long long>(data, allocation->ordinal);
     case CU_POINTER_ATTRIBUTE_IS_MANAGED: return give<unsigned>(data, managed);
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: return give<int>(data, allocation->device);
-    case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE: return give<char>(data, allocation->kind == MemoryKind::device);
+    case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
+      return give<char>(data, allocation->kind == MemoryKind::device);
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: return give<CUdeviceptr>(data, allocation->range_base);
     case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR: return give<CUdeviceptr>(data, allocation->base);
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE: return give<size_t>(data, allocation->range_size);
     case CU_POINTER_ATTRIBUTE_MAPPING_SIZE: return give<size_t>(data, allocation->size);
     case CU_POINTER_ATTRIBUTE_MAPPED: return give<char>(data, 1);
     case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES: return give<unsigned long long>(data, 0);
-    case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE: return give<char>(data, allocation->kind == MemoryKind::device);
+    case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
+      return give<char>(data, allocation->kind == MemoryKind::device);
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS: return give<unsigned>(data, CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE);
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
       return give<CUmemoryPool>(data, allocation->pool != nullptr ? allocation->pool->handle : nullptr);

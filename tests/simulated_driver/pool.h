@@ -1,6 +1,7 @@
 // Memory pools: stream-ordered allocation.
 //
-// Owns:    blocks that were freed and may be handed out again, to the stream that freed them at once, and to nobody else
+// Owns:    blocks that were freed and may be handed out again, to the stream that freed them at once, and to nobody
+// else
 //          before a synchronisation gives them back to the device (as far as the pool's threshold asks for).
 // Threads: any.
 #pragma once

@@ -10,7 +10,8 @@ using namespace refrain::tests::simulated;
 
 namespace {
 
-CUresult allocate_from(const std::shared_ptr<Pool>& pool, CUdeviceptr* out, size_t bytes, const std::shared_ptr<Stream>& stream) {
+CUresult allocate_from(const std::shared_ptr<Pool>& pool, CUdeviceptr* out, size_t bytes,
+                       const std::shared_ptr<Stream>& stream) {
   if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (bytes == 0) {
     *out = 0;

@@ -17,8 +17,8 @@ struct Stream;
 
 /// State of one thread.
 struct Thread {
-  unsigned id = 0;                                                        ///< from 1, in the order of first calls
-  std::vector<std::shared_ptr<Context>> stack;                            ///< last: the current one; entries may be null
+  unsigned id = 0;                              ///< from 1, in the order of first calls
+  std::vector<std::shared_ptr<Context>> stack;  ///< last: the current one; entries may be null
   std::unordered_map<uint64_t, std::shared_ptr<Stream>> default_streams;  ///< by context id
   CUstreamCaptureMode capture_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
   bool per_thread_default_stream = false;  ///< the running entry point is a _ptsz or _ptds one

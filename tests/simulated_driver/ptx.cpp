@@ -108,7 +108,8 @@ bool read_parameters(Tokens& tokens, PtxEntry* entry) {
   while (!tokens.accept(")")) {
     PtxVariable parameter;
     if (!tokens.accept(".param") || !read_declaration(tokens, &parameter)) return false;
-    const size_t offset = (entry->parameter_bytes + parameter.alignment - 1) / parameter.alignment * parameter.alignment;
+    const size_t offset =
+        (entry->parameter_bytes + parameter.alignment - 1) / parameter.alignment * parameter.alignment;
     entry->parameters.push_back({offset, static_cast<size_t>(parameter.size)});
     entry->parameter_bytes = offset + parameter.size;
     tokens.accept(",");
@@ -137,7 +138,8 @@ bool read_body(Tokens& tokens, PtxEntry* entry) {
     if (word == "{") ++depth;
     if (word == "}") --depth;
     PtxVariable variable;
-    if (word == ".shared" && read_declaration(tokens, &variable)) entry->static_shared += static_cast<unsigned>(variable.size);
+    if (word == ".shared" && read_declaration(tokens, &variable))
+      entry->static_shared += static_cast<unsigned>(variable.size);
   }
   return true;
 }

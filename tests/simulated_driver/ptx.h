@@ -1,6 +1,7 @@
 // Reads what the driver must know from PTX text: entries with their parameters, global variables.
 //
-// Fails: a text that is no PTX gives nothing; one that cannot be read as far as this needs gives CUDA_ERROR_INVALID_PTX.
+// Fails: a text that is no PTX gives nothing; one that cannot be read as far as this needs gives
+// CUDA_ERROR_INVALID_PTX.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +15,9 @@ namespace refrain::tests::simulated {
 struct PtxEntry {
   std::string name;
   std::vector<ParameterPlace> parameters;
-  size_t parameter_bytes = 0;     ///< end of the last parameter
-  unsigned max_threads = 1024;    ///< .maxntid or .reqntid
-  unsigned static_shared = 0;     ///< .shared variables
+  size_t parameter_bytes = 0;       ///< end of the last parameter
+  unsigned max_threads = 1024;      ///< .maxntid or .reqntid
+  unsigned static_shared = 0;       ///< .shared variables
   unsigned cluster[3] = {0, 0, 0};  ///< .reqnctapercluster
 };
 

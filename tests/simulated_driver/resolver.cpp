@@ -48,9 +48,11 @@ void* newest(const std::vector<Version>& versions, int wanted) {
   return symbol;
 }
 
-CUresult resolve(const char* name, void** function, int version, cuuint64_t flags, CUdriverProcAddressQueryResult* status) {
+CUresult resolve(const char* name, void** function, int version, cuuint64_t flags,
+                 CUdriverProcAddressQueryResult* status) {
   constexpr cuuint64_t known = CU_GET_PROC_ADDRESS_LEGACY_STREAM | CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
-  if (name == nullptr || function == nullptr || (flags & ~known) != 0 || flags == known) return CUDA_ERROR_INVALID_VALUE;
+  if (name == nullptr || function == nullptr || (flags & ~known) != 0 || flags == known)
+    return CUDA_ERROR_INVALID_VALUE;
   if (version > options().driver_version) return CUDA_ERROR_INVALID_VALUE;
   *function = nullptr;
   const auto found = families().find(name);

@@ -24,7 +24,8 @@ const std::set<std::string>& listed_names() {
 void* library() { return dlopen("libcuda.so.1", RTLD_NOW); }
 
 /// The exported address for a name, and through the resolver.
-void* resolve(const char* name, int version, cuuint64_t flags, CUdriverProcAddressQueryResult* status, CUresult expected = CUDA_SUCCESS) {
+void* resolve(const char* name, int version, cuuint64_t flags, CUdriverProcAddressQueryResult* status,
+              CUresult expected = CUDA_SUCCESS) {
   void* function = nullptr;
   EXPECT_EQ(driver().cuGetProcAddress(name, &function, version, flags, status), expected) << name << " at " << version;
   return function;
@@ -134,7 +135,7 @@ TEST(SimulatedDriverLibrary, X6_calls_before_initialisation) {
   FAILS(CUDA_ERROR_INVALID_VALUE, CU(cuInit)(1));
   FAILS(CUDA_SUCCESS, CU(cuInit)(0));
   FAILS(CUDA_ERROR_INVALID_CONTEXT, CU(cuMemAlloc)(&address, 64));
-  FAILS(CUDA_ERROR_INVALID_CONTEXT, CU(cuCtxSynchronize)(nullptr));
+  FAILS(CUDA_ERROR_INVALID_CONTEXT, driver().cuCtxSynchronize());
 }
 
 TEST_F(SimulatedDriver, a_forked_child_is_not_initialised) {
@@ -142,7 +143,8 @@ TEST_F(SimulatedDriver, a_forked_child_is_not_initialised) {
   if (child == 0) {
     CUdeviceptr address = 0;
     const bool right = CU(cuMemAlloc)(&address, 64) == CUDA_ERROR_NOT_INITIALIZED &&
-                       CU(cuCtxSynchronize)(nullptr) == CUDA_ERROR_NOT_INITIALIZED && CU(cuInit)(0) == CUDA_ERROR_NOT_INITIALIZED;
+                       driver().cuCtxSynchronize() == CUDA_ERROR_NOT_INITIALIZED &&
+                       CU(cuInit)(0) == CUDA_ERROR_NOT_INITIALIZED;
     _exit(right ? 0 : 1);
   }
   int status = -1;
@@ -161,10 +163,9 @@ TEST(SimulatedDriverLibrary, L10_calls_after_the_exit_handler_are_deinitialised)
   std::atexit([] {
     CUdevice device = 0;
     if (CU(cuDeviceGet)(&device, 0) != CUDA_ERROR_DEINITIALIZED) _exit(1);
-    if (CU(cuCtxSynchronize)(nullptr) != CUDA_ERROR_DEINITIALIZED) _exit(1);
+    if (driver().cuCtxSynchronize() != CUDA_ERROR_DEINITIALIZED) _exit(1);
   });
-  look_up("cuDeviceGet");
-  look_up("cuCtxSynchronize");
+  look_up("cuDeviceGet", CUDA_VERSION);
   OK(CU(cuInit)(0));
 }
 

@@ -44,7 +44,8 @@ HandleTable<CUstream, Stream>& streams() {
   return *table;
 }
 
-std::shared_ptr<Stream> create_stream(const std::shared_ptr<Context>& context, Stream::Kind kind, unsigned flags, int priority) {
+std::shared_ptr<Stream> create_stream(const std::shared_ptr<Context>& context, Stream::Kind kind, unsigned flags,
+                                      int priority) {
   static std::atomic<uint64_t> next{1};
   auto stream = std::make_shared<Stream>();
   stream->kind = kind;
@@ -91,7 +92,8 @@ CUresult submit(Stream& stream, Work work, Point* place, std::vector<Point> afte
   const std::lock_guard lock(context.submission);
   if (context.destroyed.load()) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
   add_ordering(context, stream, &after);
-  if (stream.trace_ordinal == 0 && stream.kind != Stream::Kind::legacy) stream.trace_ordinal = context.next_stream_ordinal++;
+  if (stream.trace_ordinal == 0 && stream.kind != Stream::Kind::legacy)
+    stream.trace_ordinal = context.next_stream_ordinal++;
   const uint64_t number = stream.queue->push({std::move(work), std::move(after), stream.context, stream.trace_ordinal});
   if (place != nullptr) *place = {stream.queue, number};
   return CUDA_SUCCESS;

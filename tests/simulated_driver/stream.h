@@ -49,7 +49,8 @@ struct Stream : std::enable_shared_from_this<Stream> {
 
 HandleTable<CUstream, Stream>& streams();
 
-std::shared_ptr<Stream> create_stream(const std::shared_ptr<Context>& context, Stream::Kind kind, unsigned flags, int priority);
+std::shared_ptr<Stream> create_stream(const std::shared_ptr<Context>& context, Stream::Kind kind, unsigned flags,
+                                      int priority);
 
 /// The stream that a handle names for this call: NULL and the two special values mean the current context's.
 CUresult find_stream(CUstream handle, std::shared_ptr<Stream>* stream);

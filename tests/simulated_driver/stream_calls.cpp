@@ -24,7 +24,8 @@ CUresult create(CUstream* out, unsigned flags, int priority) {
 }
 
 CUresult destroy(CUstream handle) {
-  if (handle == nullptr || handle == CU_STREAM_LEGACY || handle == CU_STREAM_PER_THREAD) return CUDA_ERROR_INVALID_HANDLE;
+  if (handle == nullptr || handle == CU_STREAM_LEGACY || handle == CU_STREAM_PER_THREAD)
+    return CUDA_ERROR_INVALID_HANDLE;
   const auto stream = streams().remove(handle);
   if (stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   abandon_capture(*stream);
@@ -78,7 +79,8 @@ CUresult context_of(CUstream handle, CUcontext* out) {
   return CUDA_SUCCESS;
 }
 
-CUresult value_operation(CUstream handle, CUstreamBatchMemOpType operation, CUdeviceptr address, uint64_t value, unsigned flags) {
+CUresult value_operation(CUstream handle, CUstreamBatchMemOpType operation, CUdeviceptr address, uint64_t value,
+                         unsigned flags) {
   CUstreamBatchMemOpParams one{};
   const bool wide = operation == CU_STREAM_MEM_OP_WAIT_VALUE_64 || operation == CU_STREAM_MEM_OP_WRITE_VALUE_64;
   const bool waits = operation == CU_STREAM_MEM_OP_WAIT_VALUE_32 || operation == CU_STREAM_MEM_OP_WAIT_VALUE_64;
@@ -94,7 +96,8 @@ CUresult value_operation(CUstream handle, CUstreamBatchMemOpType operation, CUde
   if (const CUresult result = find_stream(handle, &stream); result != CUDA_SUCCESS) return result;
   const uint64_t size = wide ? 8 : 4;
   constexpr unsigned wait_flags = 3u | CU_STREAM_WAIT_VALUE_FLUSH;
-  if ((flags & ~(waits ? wait_flags : unsigned{CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER})) != 0) return CUDA_ERROR_INVALID_VALUE;
+  if ((flags & ~(waits ? wait_flags : unsigned{CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER})) != 0)
+    return CUDA_ERROR_INVALID_VALUE;
   if (address % size != 0 || !known_to_calls(address, size)) return CUDA_ERROR_INVALID_VALUE;
   return issue(stream, ValueOperations{{one}});
 }
@@ -109,7 +112,9 @@ CUresult batch(CUstream handle, unsigned count, const CUstreamBatchMemOpParams* 
 }  // namespace
 
 SIM(cuStreamCreate)(CUstream* stream, unsigned flags) { return create(stream, flags, 0); }
-SIM(cuStreamCreateWithPriority)(CUstream* stream, unsigned flags, int priority) { return create(stream, flags, priority); }
+SIM(cuStreamCreateWithPriority)(CUstream* stream, unsigned flags, int priority) {
+  return create(stream, flags, priority);
+}
 SIM(cuStreamDestroy_v2)(CUstream stream) { return destroy(stream); }
 SIM(cuStreamDestroy)(CUstream stream) { return destroy(stream); }
 SIM(cuStreamSynchronize)(CUstream stream) { return wait(stream); }
@@ -183,7 +188,8 @@ SIM(cuStreamGetAttribute)(CUstream handle, CUstreamAttrID attribute, CUstreamAtt
   const auto found = stream->attributes.find(attribute);
   *value = found != stream->attributes.end() ? found->second : CUstreamAttrValue{};
   if (found == stream->attributes.end()) {
-    if (attribute == CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY) value->syncPolicy = static_cast<CUsynchronizationPolicy>(-1);
+    if (attribute == CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY)
+      value->syncPolicy = static_cast<CUsynchronizationPolicy>(-1);
     if (attribute == CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP) value->memSyncDomainMap = {0, 1};
     if (attribute == CU_LAUNCH_ATTRIBUTE_PRIORITY) value->priority = stream->priority;
   }

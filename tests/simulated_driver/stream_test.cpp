@@ -22,14 +22,14 @@ class SimulatedDriverStreams : public SimulatedDriver {
   }
   void TearDown() override {
     go();
-    CU(cuCtxSynchronize)(nullptr);
+    driver().cuCtxSynchronize();
     for (CUstream one : {blocking, other_blocking, other}) CU(cuStreamDestroy)(one);
     SimulatedDriver::TearDown();
   }
 
   /// Whether work on `second` waits for work on `first` that came before it.
   bool waits_for(CUstream first, CUstream second) {
-    EXPECT_EQ(CU(cuCtxSynchronize)(nullptr), CUDA_SUCCESS);
+    EXPECT_EQ(driver().cuCtxSynchronize(), CUDA_SUCCESS);
     unsigned* const mark = flag + 32;
     __atomic_store_n(mark, 0u, __ATOMIC_SEQ_CST);
     EXPECT_EQ(spin(first), CUDA_SUCCESS);
@@ -38,7 +38,7 @@ class SimulatedDriverStreams : public SimulatedDriver {
     let_work();
     const bool waited = __atomic_load_n(mark, __ATOMIC_SEQ_CST) == 0;
     go();
-    EXPECT_EQ(CU(cuCtxSynchronize)(nullptr), CUDA_SUCCESS);
+    EXPECT_EQ(driver().cuCtxSynchronize(), CUDA_SUCCESS);
     return waited;
   }
 
@@ -63,7 +63,8 @@ TEST_F(SimulatedDriverStreams, O5_other_streams_do_not_wait_for_each_other) {
 TEST_F(SimulatedDriverStreams, per_thread_names_mean_another_default_stream) {
   using Launch = decltype(&cuLaunchKernel);
   void* function = nullptr;
-  OK(driver().cuGetProcAddress("cuLaunchKernel", &function, CUDA_VERSION, CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM, nullptr));
+  OK(driver().cuGetProcAddress("cuLaunchKernel", &function, CUDA_VERSION, CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM,
+                               nullptr));
   OK(spin(stream));
   OK(CU(cuStreamSynchronize)(CU_STREAM_PER_THREAD));
   CUdeviceptr address = reinterpret_cast<CUdeviceptr>(flag);
@@ -97,7 +98,7 @@ TEST_F(SimulatedDriverStreams, a_blocking_stream_is_not_busy_because_the_legacy_
   FAILS(CUDA_SUCCESS, CU(cuStreamQuery)(blocking));
   FAILS(CUDA_ERROR_NOT_READY, CU(cuStreamQuery)(nullptr));
   go();
-  OK(CU(cuCtxSynchronize)(nullptr));
+  OK(driver().cuCtxSynchronize());
   OK(spin(blocking));
   FAILS(CUDA_ERROR_NOT_READY, CU(cuStreamQuery)(nullptr));
   go();
@@ -219,7 +220,7 @@ TEST_F(SimulatedDriverStreams, a_destroyed_stream_finishes_its_work) {
   OK(append(buffer, 8, gone));
   OK(CU(cuStreamDestroy)(gone));
   go();
-  OK(CU(cuCtxSynchronize)(nullptr));
+  OK(driver().cuCtxSynchronize());
   EXPECT_EQ(read(buffer), 8u);
 }
 

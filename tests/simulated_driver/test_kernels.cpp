@@ -82,14 +82,14 @@ AGAIN:
 }
 )";
 
-void* look_up(const char* name) {
+void* look_up(const char* name, int version) {
   static std::mutex mutex;
   static std::map<std::string, void*> known;
   const std::lock_guard lock(mutex);
   void*& function = known[name];
   if (function == nullptr) {
     CUdriverProcAddressQueryResult status{};
-    driver().cuGetProcAddress(name, &function, CUDA_VERSION, CU_GET_PROC_ADDRESS_DEFAULT, &status);
+    driver().cuGetProcAddress(name, &function, version, CU_GET_PROC_ADDRESS_DEFAULT, &status);
     if (function == nullptr) ADD_FAILURE() << "the driver has no " << name;
   }
   return function;
@@ -119,7 +119,7 @@ int run_again(const std::string& filter, const std::map<std::string, std::string
     unsetenv("GTEST_OUTPUT");
     unsetenv("XML_OUTPUT_FILE");
     for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
-    execl(program.c_str(), program.c_str(), option.c_str(), "--gtest_output=", nullptr);
+    execl(program.c_str(), program.c_str(), option.c_str(), "--gtest_output=", "--gtest_brief=1", nullptr);
     _exit(127);
   }
   int status = 0;
@@ -151,14 +151,14 @@ void SimulatedDriver::SetUp() {
   OK(CU(cuMemAlloc)(&buffer, 4096));
   OK(CU(cuMemsetD8)(buffer, 0, 4096));
   OK(CU(cuMemHostAlloc)(reinterpret_cast<void**>(&flag), 4096, 0));
-  OK(CU(cuCtxSynchronize)(nullptr));
+  OK(driver().cuCtxSynchronize());
 }
 
 void SimulatedDriver::TearDown() {
   if (flag == nullptr) return;
   go();
   CU(cuCtxSetCurrent)(context);
-  CU(cuCtxSynchronize)(nullptr);
+  driver().cuCtxSynchronize();
   CU(cuStreamDestroy)(stream);
   CU(cuMemFree)(buffer);
   CU(cuMemFreeHost)(flag);
@@ -228,7 +228,8 @@ void echo(const KernelContext& kernel) {
 
 }  // namespace
 
-extern "C" __attribute__((visibility("default"))) void refrain_sim_register(refrain::tests::simulated::Registry* registry);
+extern "C" __attribute__((visibility("default"))) void refrain_sim_register(
+    refrain::tests::simulated::Registry* registry);
 
 void refrain_sim_register(refrain::tests::simulated::Registry* registry) {
   registry->register_kernel("nothing", nothing);

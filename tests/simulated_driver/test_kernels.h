@@ -1,5 +1,5 @@
-// The kernels of the simulated driver's own tests, as PTX for any driver and as C++ for the simulated one, and a fixture that
-// has a context, the module and a few buffers ready.
+// The kernels of the simulated driver's own tests, as PTX for any driver and as C++ for the simulated one, and a
+// fixture that has a context, the module and a few buffers ready.
 //
 // The tests run on a real driver too; what only the simulation can do is skipped there (`on_simulation()`).
 #pragma once
@@ -14,9 +14,10 @@
 
 namespace refrain::tests {
 
-/// A driver function by its name in cuda.h, newest version: `CU(cuMemAlloc)(...)`.
-void* look_up(const char* name);
-#define CU(name) (*reinterpret_cast<decltype(&::name)>(::refrain::tests::look_up(#name)))
+/// A driver function by its name in cuda.h: `CU(cuMemAlloc)(...)`; CU_AT where cuda.h means an older version by it.
+void* look_up(const char* name, int version);
+#define CU(name) (*reinterpret_cast<decltype(&::name)>(::refrain::tests::look_up(#name, CUDA_VERSION)))
+#define CU_AT(name, version) (*reinterpret_cast<decltype(&::name)>(::refrain::tests::look_up(#name, version)))
 
 #define OK(call) ASSERT_EQ(static_cast<int>(call), CUDA_SUCCESS)
 #define FAILS(error, call) EXPECT_EQ(static_cast<int>(call), static_cast<int>(error))
@@ -53,7 +54,8 @@ class SimulatedDriver : public ::testing::Test {
 
   CUcontext context = nullptr;
   CUmodule module = nullptr;
-  CUfunction nothing = nullptr, store_kernel = nullptr, append_kernel = nullptr, spin_kernel = nullptr, echo_kernel = nullptr;
+  CUfunction nothing = nullptr, store_kernel = nullptr, append_kernel = nullptr, spin_kernel = nullptr,
+             echo_kernel = nullptr;
   CUstream stream = nullptr;  ///< non-blocking
   CUdeviceptr buffer = 0;     ///< 4096 bytes, zero
   unsigned* flag = nullptr;   ///< pinned, 4096 bytes

@@ -43,7 +43,8 @@ std::string place(uint64_t address) {
   return format("%u+%" PRIu64, allocation->ordinal, address - allocation->base);
 }
 
-/// Parameters that are addresses of registered host memory differ from run to run; all other regions lie at fixed places.
+/// Parameters that are addresses of registered host memory differ from run to run; all other regions lie at fixed
+/// places.
 uint64_t hash_parameters(const KernelLaunch& launch) {
   Hash hash;
   for (const ParameterPlace& parameter : launch.code->entry.parameters) {
@@ -67,13 +68,15 @@ uint64_t hash_parameters(const KernelLaunch& launch) {
 std::string describe(const KernelLaunch& launch) {
   const auto& grid = launch.grid;
   const auto& block = launch.block;
-  return format("kernel %s %u,%u,%u %u,%u,%u %u attributes=%zu %016" PRIx64, launch.code->entry.name.c_str(), grid.x, grid.y, grid.z,
-                block.x, block.y, block.z, launch.dynamic_shared, launch.attributes.size(), hash_parameters(launch));
+  return format("kernel %s %u,%u,%u %u,%u,%u %u attributes=%zu %016" PRIx64, launch.code->entry.name.c_str(), grid.x,
+                grid.y, grid.z, block.x, block.y, block.z, launch.dynamic_shared, launch.attributes.size(),
+                hash_parameters(launch));
 }
 
 std::string describe(const Fill& fill) {
-  return format("fill - - - - to=%s,value=%u,element=%u,width=%zu,height=%zu,pitch=%zu -", place(fill.destination).c_str(), fill.value,
-                fill.element, fill.width, fill.height, fill.height > 1 ? fill.pitch : 0);
+  return format("fill - - - - to=%s,value=%u,element=%u,width=%zu,height=%zu,pitch=%zu -",
+                place(fill.destination).c_str(), fill.value, fill.element, fill.width, fill.height,
+                fill.height > 1 ? fill.pitch : 0);
 }
 
 std::string describe(const Copy& copy) {
@@ -87,8 +90,12 @@ std::string describe(const Copy& copy) {
 
 std::string describe(const HostCall&) { return "host - - - - - -"; }
 std::string describe(const StreamCallback&) { return "host - - - - callback -"; }
-std::string describe(const ValueOperations& values) { return format("value - - - - operations=%zu -", values.operations.size()); }
-std::string describe(const MemoryBegin& begin) { return format("alloc - - - - bytes=%" PRIu64 " -", begin.allocation->size); }
+std::string describe(const ValueOperations& values) {
+  return format("value - - - - operations=%zu -", values.operations.size());
+}
+std::string describe(const MemoryBegin& begin) {
+  return format("alloc - - - - bytes=%" PRIu64 " -", begin.allocation->size);
+}
 std::string describe(const MemoryEnd& end) { return format("free - - - - bytes=%" PRIu64 " -", end.allocation->size); }
 template <class Other>
 std::string describe(const Other&) {

@@ -50,7 +50,8 @@ HandleTable<CUmemGenericAllocationHandle, Physical>& physicals() {
 }
 
 Physical::~Physical() {
-  fallocate(virtual_memory().file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset), static_cast<off_t>(size));
+  fallocate(virtual_memory().file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
+            static_cast<off_t>(size));
   refund(properties.location.id, size);
 }
 
@@ -67,14 +68,17 @@ auto reservation_of(const VirtualMemory& state, uint64_t base, uint64_t size) {
 
 }  // namespace
 
-SIM(cuMemGetAllocationGranularity)(size_t* out, const CUmemAllocationProp* properties, CUmemAllocationGranularity_flags) {
+SIM(cuMemGetAllocationGranularity)
+(size_t* out, const CUmemAllocationProp* properties, CUmemAllocationGranularity_flags) {
   if (out == nullptr || properties == nullptr) return CUDA_ERROR_INVALID_VALUE;
   *out = granularity;
   return CUDA_SUCCESS;
 }
 
-SIM(cuMemAddressReserve)(CUdeviceptr* out, size_t size, size_t alignment, CUdeviceptr wanted, unsigned long long flags) {
-  if (out == nullptr || size == 0 || !aligned(size) || flags != 0 || (alignment & (alignment - 1)) != 0) return CUDA_ERROR_INVALID_VALUE;
+SIM(cuMemAddressReserve)
+(CUdeviceptr* out, size_t size, size_t alignment, CUdeviceptr wanted, unsigned long long flags) {
+  if (out == nullptr || size == 0 || !aligned(size) || flags != 0 || (alignment & (alignment - 1)) != 0)
+    return CUDA_ERROR_INVALID_VALUE;
   auto base = wanted != 0 && aligned(wanted) ? device_region().take(size, granularity, wanted) : std::nullopt;
   if (!base) base = device_region().take(size, std::max<uint64_t>(alignment, granularity));
   if (!base) return CUDA_ERROR_OUT_OF_MEMORY;
@@ -96,8 +100,10 @@ SIM(cuMemAddressFree)(CUdeviceptr base, size_t size) {
   return CUDA_SUCCESS;
 }
 
-SIM(cuMemCreate)(CUmemGenericAllocationHandle* out, size_t size, const CUmemAllocationProp* properties, unsigned long long flags) {
-  if (out == nullptr || properties == nullptr || flags != 0 || size == 0 || !aligned(size)) return CUDA_ERROR_INVALID_VALUE;
+SIM(cuMemCreate)
+(CUmemGenericAllocationHandle* out, size_t size, const CUmemAllocationProp* properties, unsigned long long flags) {
+  if (out == nullptr || properties == nullptr || flags != 0 || size == 0 || !aligned(size))
+    return CUDA_ERROR_INVALID_VALUE;
   if (properties->type != CU_MEM_ALLOCATION_TYPE_PINNED) return CUDA_ERROR_INVALID_VALUE;
   if (properties->location.type != CU_MEM_LOCATION_TYPE_DEVICE) return CUDA_ERROR_NOT_SUPPORTED;
   if (!valid_device(properties->location.id)) return CUDA_ERROR_INVALID_DEVICE;
@@ -124,7 +130,8 @@ SIM(cuMemRelease)(CUmemGenericAllocationHandle handle) {
   return CUDA_SUCCESS;
 }
 
-SIM(cuMemMap)(CUdeviceptr base, size_t size, size_t offset, CUmemGenericAllocationHandle handle, unsigned long long flags) {
+SIM(cuMemMap)
+(CUdeviceptr base, size_t size, size_t offset, CUmemGenericAllocationHandle handle, unsigned long long flags) {
   const auto physical = physicals().find(handle);
   if (physical == nullptr || flags != 0 || offset != 0 || !aligned(base) || size == 0 || size != physical->size) {
     return CUDA_ERROR_INVALID_VALUE;
@@ -132,7 +139,8 @@ SIM(cuMemMap)(CUdeviceptr base, size_t size, size_t offset, CUmemGenericAllocati
   VirtualMemory& state = virtual_memory();
   const std::lock_guard lock(state.mutex);
   const auto reservation = reservation_of(state, base, size);
-  if (reservation == state.reservations.end() || !host_view().overlapping(base, size).empty()) return CUDA_ERROR_INVALID_VALUE;
+  if (reservation == state.reservations.end() || !host_view().overlapping(base, size).empty())
+    return CUDA_ERROR_INVALID_VALUE;
   void* const place = mmap(backing(base), size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, state.file,
                            static_cast<off_t>(physical->offset));
   if (place == MAP_FAILED) return CUDA_ERROR_OUT_OF_MEMORY;
@@ -206,7 +214,8 @@ SIM(cuMemGetAllocationPropertiesFromHandle)(CUmemAllocationProp* properties, CUm
 
 SIM(cuMemRetainAllocationHandle)(CUmemGenericAllocationHandle* out, void* address) {
   const auto allocation = host_view().find(reinterpret_cast<uint64_t>(address));
-  if (out == nullptr || allocation == nullptr || allocation->kind != MemoryKind::mapped) return CUDA_ERROR_INVALID_VALUE;
+  if (out == nullptr || allocation == nullptr || allocation->kind != MemoryKind::mapped)
+    return CUDA_ERROR_INVALID_VALUE;
   VirtualMemory& state = virtual_memory();
   const std::lock_guard lock(state.mutex);
   const auto physical = state.mapped_physical[allocation->base];
