@@ -26,7 +26,7 @@ refrain_statistics statistics_of(replay::Engine& engine) {
     result.region_calls += region.calls;
     result.region_replayed += region.replayed;
   }
-  for (const auto& cause : counters.total.fallbacks) result.fallbacks += cause.count;
+  result.fallbacks = counters.fallbacks;
   return result;
 }
 

@@ -46,7 +46,7 @@ void report(Running& process) {
   summary.calls = counters.total.calls;
   summary.replayed = counters.total.replayed;
   summary.graph_launches = counters.total.graph_launches;
-  for (const auto& cause : counters.total.fallbacks) summary.fallbacks += cause.count;
+  summary.fallbacks = counters.fallbacks;
   summary.strict = process.environment.settings.mode == policy::Mode::strict;
   summary.pid = getpid();
   if (process.log != nullptr) {

@@ -1,7 +1,7 @@
 /* Refrain's C interface for a harness that wants to compare eager and replay in one process.
  *
- * The functions are found by dlsym(RTLD_DEFAULT, "refrain_pause") and so on; when the look-up gives NULL, Refrain is not
- * loaded. They may be called from any thread, at any time, and do nothing in a process where Refrain is off. */
+ * The functions are found by dlsym(RTLD_DEFAULT, "refrain_pause") and so on; when the look-up gives NULL, Refrain is
+ * not loaded. They may be called from any thread, at any time, and do nothing in a process where Refrain is off. */
 #ifndef REFRAIN_H
 #define REFRAIN_H
 
@@ -14,18 +14,18 @@ extern "C" {
 
 /* Totals of this process since its start. calls = held + passed, held = replayed + flushed (+ those held just now). */
 struct refrain_statistics {
-  size_t size;             /* in: sizeof(struct refrain_statistics) of the caller; out: bytes filled */
-  uint64_t launches_seen;  /* kernel launches through any hook */
-  uint64_t calls;          /* kernels, memsets and copies that could have been held, inside and outside regions */
+  size_t size;            /* in: sizeof(struct refrain_statistics) of the caller; out: bytes filled */
+  uint64_t launches_seen; /* kernel launches through any hook */
+  uint64_t calls;         /* kernels, memsets and copies that could have been held, inside and outside regions */
   uint64_t held;
   uint64_t passed;
   uint64_t replayed;
   uint64_t flushed;
-  uint64_t patched;        /* replayed operations whose node was patched */
+  uint64_t patched; /* replayed operations whose node was patched */
   uint64_t graph_launches;
-  uint64_t region_calls;   /* calls inside regions */
+  uint64_t region_calls; /* calls inside regions */
   uint64_t region_replayed;
-  uint64_t graph_bytes;    /* device memory of all graphs */
+  uint64_t graph_bytes; /* device memory of all graphs */
   uint64_t fallbacks;
 };
 

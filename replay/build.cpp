@@ -1,30 +1,149 @@
 #include "replay/build.h"
 
-#include <mutex>
-#include <new>
+#include <cstring>
 
-#include "replay/issue.h"
+#include "replay/attributes.h"
 
 namespace refrain::replay {
+namespace {
 
-CUresult Builder::build(Variant& variant, Segment& segment) noexcept {
+// What a launch takes from its stream unless it says otherwise itself (cuda.h, CUlaunchAttributeID).
+constexpr CUlaunchAttributeID inherited[] = {CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW, CU_LAUNCH_ATTRIBUTE_PRIORITY,
+                                             CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP,
+                                             CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN};
+
+// A value that a launch has anyhow.
+bool is_default(CUlaunchAttributeID id, const CUlaunchAttributeValue& value) noexcept {
+  if (id == CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW) return value.accessPolicyWindow.num_bytes == 0;
+  if (id == CU_LAUNCH_ATTRIBUTE_PRIORITY) return value.priority == 0;
+  if (id == CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN) return value.memSyncDomain == CU_LAUNCH_MEM_SYNC_DOMAIN_DEFAULT;
+  return value.memSyncDomainMap.default_ == 0 && value.memSyncDomainMap.remote == 1;
+}
+
+CUresult inherit(const Driver& driver, CUgraphNode node, CUstream stream) noexcept {
+  if (driver.cuStreamGetAttribute == nullptr) return CUDA_SUCCESS;
+  for (const CUlaunchAttributeID id : inherited) {
+    CUlaunchAttributeValue value{};
+    // A stream that does not know the attribute has none to give.
+    if (driver.cuStreamGetAttribute(stream, id, &value) != CUDA_SUCCESS || is_default(id, value)) continue;
+    const CUresult result = driver.cuGraphKernelNodeSetAttribute(node, id, &value);
+    if (result != CUDA_SUCCESS) return result;
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult set_attributes(const Driver& driver, const Variant& variant, const capture::Operation& operation,
+                        CUgraphNode node) noexcept {
+  const CUstream stream = variant.role_streams[operation.role];
+  CUresult result = stream != nullptr && stream != ended_stream ? inherit(driver, node, stream) : CUDA_SUCCESS;
+  for (const capture::Attribute& attribute : variant.sequence.attributes_of(operation)) {
+    if (result != CUDA_SUCCESS) break;
+    const auto id = static_cast<CUlaunchAttributeID>(attribute.id);
+    // It allows the kernel to begin early. A node without such an edge begins after the one before, which is always
+    // right.
+    if (id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION) continue;
+    CUlaunchAttributeValue value{};
+    std::memcpy(&value, attribute.value.data(), attribute.size);
+    result = driver.cuGraphKernelNodeSetAttribute(node, id, &value);
+  }
+  return result;
+}
+
+CUresult add_node(const Driver& driver, Variant& variant, Segment& segment, std::uint32_t index) noexcept {
+  const capture::Operation& operation = variant.sequence.operations[index];
+  CUgraphNode* node = &variant.nodes[index].node;
+  const CUgraphNode* before = index != segment.first ? &variant.nodes[index - 1].node : nullptr;
+  const std::size_t count = before != nullptr ? 1 : 0;
+  switch (operation.kind) {
+    case capture::OperationKind::kernel: {
+      ParameterPointers parameters;
+      const CUDA_KERNEL_NODE_PARAMS values = kernel_values(variant.sequence, operation, segment.context, parameters);
+      const CUresult result = driver.cuGraphAddKernelNode_v2(node, segment.graph, before, count, &values);
+      return result == CUDA_SUCCESS ? set_attributes(driver, variant, operation, *node) : result;
+    }
+    case capture::OperationKind::memset: {
+      const CUDA_MEMSET_NODE_PARAMS values = memset_values(variant.sequence, operation);
+      return driver.cuGraphAddMemsetNode(node, segment.graph, before, count, &values, segment.context);
+    }
+    case capture::OperationKind::copy: {
+      const CUDA_MEMCPY3D values = copy_values(variant.sequence, operation);
+      return driver.cuGraphAddMemcpyNode(node, segment.graph, before, count, &values, segment.context);
+    }
+  }
+  return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+}  // namespace
+
+CUDA_KERNEL_NODE_PARAMS kernel_values(capture::Sequence& sequence, const capture::Operation& operation,
+                                      CUcontext context, ParameterPointers& parameters) noexcept {
+  parameters.point(operation.function->layout, sequence.bytes_of(operation));
+  CUDA_KERNEL_NODE_PARAMS values{};
+  // A kernel needs its context beside it; a function has one.
+  if (operation.function->is_kernel_handle) {
+    values.kern = reinterpret_cast<CUkernel>(operation.function->handle);
+    values.ctx = context;
+  } else {
+    values.func = reinterpret_cast<CUfunction>(operation.function->handle);
+  }
+  values.gridDimX = operation.grid.x;
+  values.gridDimY = operation.grid.y;
+  values.gridDimZ = operation.grid.z;
+  values.blockDimX = operation.block.x;
+  values.blockDimY = operation.block.y;
+  values.blockDimZ = operation.block.z;
+  values.sharedMemBytes = operation.shared;
+  values.kernelParams = parameters.pointers;
+  return values;
+}
+
+CUDA_MEMSET_NODE_PARAMS memset_values(const capture::Sequence& sequence, const capture::Operation& operation) noexcept {
+  capture::MemsetBytes memset;
+  std::memcpy(&memset, sequence.bytes_of(operation), sizeof memset);
+  CUDA_MEMSET_NODE_PARAMS values{};
+  values.dst = memset.destination;
+  values.pitch = memset.pitch;
+  values.value = memset.value;
+  values.elementSize = memset.element_size;
+  values.width = memset.width;
+  values.height = memset.height;
+  return values;
+}
+
+CUDA_MEMCPY3D copy_values(const capture::Sequence& sequence, const capture::Operation& operation) noexcept {
+  capture::CopyBytes copy;
+  std::memcpy(&copy, sequence.bytes_of(operation), sizeof copy);
+  CUDA_MEMCPY3D values{};
+  values.srcMemoryType = CU_MEMORYTYPE_DEVICE;
+  values.srcDevice = copy.source;
+  values.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+  values.dstDevice = copy.destination;
+  values.WidthInBytes = copy.bytes;
+  values.Height = 1;
+  values.Depth = 1;
+  return values;
+}
+
+CUresult build_graph(const Driver& driver, Variant& variant, Segment& segment) noexcept {
   segment.context = variant.role_contexts[segment.role];
-  const CurrentContext current(driver_, segment.context);
-  const RelaxedCaptureMode relaxed(driver_);
-  const std::lock_guard guard(lock_);
-  CUstream stream = nullptr;
-  CUresult result = private_stream(variant, segment, stream);
-  if (result != CUDA_SUCCESS) return result;
-  result = capture(variant, segment, stream);
+  const CurrentContext current(driver, segment.context);
+  const RelaxedCaptureMode relaxed(driver);
+  CUresult result = driver.cuGraphCreate(&segment.graph, 0);
+  if (result != CUDA_SUCCESS) {
+    segment.graph = nullptr;
+    return result;
+  }
+  for (std::uint32_t index = segment.first; result == CUDA_SUCCESS && index < segment.first + segment.count; ++index) {
+    result = add_node(driver, variant, segment, index);
+  }
   if (result == CUDA_SUCCESS) {
-    result = driver_.cuGraphInstantiateWithFlags(&segment.exec, segment.graph,
-                                                 CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY);
+    result =
+        driver.cuGraphInstantiateWithFlags(&segment.exec, segment.graph, CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY);
   }
   if (result != CUDA_SUCCESS) {
-    if (segment.graph != nullptr) driver_.cuGraphDestroy(segment.graph);
+    driver.cuGraphDestroy(segment.graph);
     segment.graph = nullptr;
     segment.exec = nullptr;
-    drop(stream);  // its state after a failed capture is not worth trusting
     return result;
   }
   for (std::uint32_t index = segment.first; index < segment.first + segment.count; ++index)
@@ -33,91 +152,6 @@ CUresult Builder::build(Variant& variant, Segment& segment) noexcept {
   segment.bytes = estimated_graph_bytes(segment.count);
   segment.state = Segment::State::built;
   return CUDA_SUCCESS;
-}
-
-CUresult Builder::capture(Variant& variant, Segment& segment, CUstream stream) noexcept {
-  CUresult result = driver_.cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED);
-  if (result != CUDA_SUCCESS) return result;
-  for (std::uint32_t index = segment.first; result == CUDA_SUCCESS && index < segment.first + segment.count; ++index) {
-    result = issue(driver_, variant.sequence, variant.sequence.operations[index], stream);
-    if (result == CUDA_SUCCESS) result = captured_node(stream, variant.nodes[index].node);
-    if (result == CUDA_SUCCESS) result = read_back(variant, index);
-  }
-  const CUresult ended = driver_.cuStreamEndCapture(stream, &segment.graph);
-  return result != CUDA_SUCCESS ? result : ended;
-}
-
-// The last captured node is the only thing that the next one would depend on.
-CUresult Builder::captured_node(CUstream stream, CUgraphNode& node) noexcept {
-  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-  cuuint64_t id = 0;
-  CUgraph graph = nullptr;
-  const CUgraphNode* dependencies = nullptr;
-  const CUgraphEdgeData* edges = nullptr;
-  std::size_t count = 0;
-  const CUresult result =
-      driver_.cuStreamGetCaptureInfo_v3 != nullptr
-          ? driver_.cuStreamGetCaptureInfo_v3(stream, &status, &id, &graph, &dependencies, &edges, &count)
-          : driver_.cuStreamGetCaptureInfo_v2(stream, &status, &id, &graph, &dependencies, &count);
-  if (result != CUDA_SUCCESS) return result;
-  if (status != CU_STREAM_CAPTURE_STATUS_ACTIVE || count != 1) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
-  node = dependencies[0];
-  return CUDA_SUCCESS;
-}
-
-CUresult Builder::read_back(Variant& variant, std::uint32_t operation) noexcept {
-  Node& node = variant.nodes[operation];
-  CUgraphNodeType type{};
-  const CUresult result = driver_.cuGraphNodeGetType(node.node, &type);
-  if (result != CUDA_SUCCESS) return result;
-  switch (variant.sequence.operations[operation].kind) {
-    case capture::OperationKind::kernel: {
-      if (type != CU_GRAPH_NODE_TYPE_KERNEL) return CUDA_ERROR_NOT_SUPPORTED;
-      CUDA_KERNEL_NODE_PARAMS_v2 parameters{};
-      const CUresult got = driver_.cuGraphKernelNodeGetParams_v2(node.node, &parameters);
-      node.function = parameters.func;
-      node.kernel = parameters.kern;
-      node.context = parameters.ctx;
-      return got;
-    }
-    case capture::OperationKind::memset:
-      return type == CU_GRAPH_NODE_TYPE_MEMSET ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED;
-    case capture::OperationKind::copy:
-      return type == CU_GRAPH_NODE_TYPE_MEMCPY ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED;
-  }
-  return CUDA_ERROR_NOT_SUPPORTED;
-}
-
-CUresult Builder::private_stream(const Variant& variant, const Segment& segment, CUstream& stream) noexcept {
-  const int priority = variant.role_priorities[segment.role];
-  const bool legacy = variant.role_kinds[segment.role] == StreamKind::legacy;
-  const CUstream model = variant.role_streams[segment.role];
-  for (const PrivateStream& known : streams_) {
-    if (known.context == segment.context && known.priority == priority && known.legacy == legacy) stream = known.stream;
-  }
-  if (stream == nullptr) {
-    const CUresult created = driver_.cuStreamCreateWithPriority(&stream, CU_STREAM_NON_BLOCKING, priority);
-    if (created != CUDA_SUCCESS) return created;
-    try {
-      streams_.push_back({segment.context, priority, legacy, stream});
-    } catch (const std::bad_alloc&) {
-      driver_.cuStreamDestroy_v2(stream);
-      return CUDA_ERROR_OUT_OF_MEMORY;
-    }
-  }
-  // Launches inherit some attributes from their stream; the legacy stream has none to give.
-  if (!legacy && model != nullptr) return driver_.cuStreamCopyAttributes(stream, model);
-  return CUDA_SUCCESS;
-}
-
-void Builder::drop(CUstream stream) noexcept {
-  std::erase_if(streams_, [&](const PrivateStream& known) { return known.stream == stream; });
-  driver_.cuStreamDestroy_v2(stream);
-}
-
-void Builder::forget_context(CUcontext context) noexcept {
-  const std::lock_guard guard(lock_);
-  std::erase_if(streams_, [&](const PrivateStream& known) { return context == nullptr || known.context == context; });
 }
 
 }  // namespace refrain::replay

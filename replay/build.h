@@ -1,17 +1,14 @@
-// Builds the graph of a segment by capturing its recorded operations on a private stream.
+// Builds the graph of a segment: one node for each recorded operation, each after the one before.
 //
-// Capture makes the driver itself translate launches with every attribute into nodes; what it made is read back for
-// patching. The private streams are non-blocking and captured in relaxed mode, so no other thread notices.
+// The nodes are added by hand rather than captured from a stream: while any stream of a context is being captured,
+// other threads may not synchronise that context (error 900), and Refrain must not be noticed.
 //
-// Owns:    one private stream for each (context, priority, legacy or not), until the context ends.
-// Threads: one build at a time (the lock is for the private streams; no program call waits for it on its launch path).
+// Threads: any; a build touches nothing but its own variant.
 // Fails:   returns the driver's error; the segment is left without a graph, nothing of a half-built one remains.
 #pragma once
 
-#include <vector>
-
 #include "replay/driver.h"
-#include "replay/lock.h"
+#include "replay/issue.h"
 #include "replay/variant.h"
 
 namespace refrain::replay {
@@ -54,32 +51,14 @@ class CurrentContext {
   bool pushed_ = false;
 };
 
-class Builder {
- public:
-  explicit Builder(const Driver& driver) noexcept : driver_(driver) {}
+/// Builds `segment` of `variant`, which the caller has for itself. On success the segment is built and unchanged.
+CUresult build_graph(const Driver& driver, Variant& variant, Segment& segment) noexcept;
 
-  /// Builds `segment` of `variant`, which the caller has for itself. On success the segment is built and unchanged.
-  CUresult build(Variant& variant, Segment& segment) noexcept;
-  /// The private streams of `context` (or all) are gone with it, or are about to be.
-  void forget_context(CUcontext context) noexcept;
-
- private:
-  struct PrivateStream {
-    CUcontext context;
-    int priority;
-    bool legacy;
-    CUstream stream;
-  };
-  CUresult private_stream(const Variant& variant, const Segment& segment, CUstream& stream) noexcept;
-  CUresult capture(Variant& variant, Segment& segment, CUstream stream) noexcept;
-  CUresult captured_node(CUstream stream, CUgraphNode& node) noexcept;
-  CUresult read_back(Variant& variant, std::uint32_t operation) noexcept;
-  void drop(CUstream stream) noexcept;
-
-  const Driver& driver_;
-  Lock lock_;
-  std::vector<PrivateStream> streams_;
-};
+/// The driver's own form of a recorded operation, for adding and for patching a node.
+CUDA_KERNEL_NODE_PARAMS kernel_values(capture::Sequence& sequence, const capture::Operation& operation,
+                                      CUcontext context, ParameterPointers& parameters) noexcept;
+CUDA_MEMSET_NODE_PARAMS memset_values(const capture::Sequence& sequence, const capture::Operation& operation) noexcept;
+CUDA_MEMCPY3D copy_values(const capture::Sequence& sequence, const capture::Operation& operation) noexcept;
 
 /// Patches every changed node of `segment` and marks it unchanged. On an error the rest stays marked.
 CUresult patch(const Driver& driver, Variant& variant, Segment& segment, std::uint64_t& patched) noexcept;

@@ -41,7 +41,6 @@ Engine::Impl::Impl(const Driver& driver_table, const policy::Settings& all_setti
       selector(all_settings),
       functions(driver, selector),
       lanes(driver),
-      builder(driver),
       timer(&Impl::expire, this, std::int64_t{all_settings.max_hold_us} * 1000) {
   const bool may_replay = settings.mode == policy::Mode::replay || settings.mode == policy::Mode::strict;
   regions.reserve(settings.regions.size());
@@ -87,7 +86,7 @@ OpenRegion* Engine::Impl::current_pass(Thread& thread) noexcept {
     OpenRegion& top = *thread.top;
     if (!top.closing.load(std::memory_order_acquire)) return &top;
     thread.top = top.outer;
-    finish(top);
+    finish(top, false);
     top.outer = std::exchange(thread.spare, &top);
   }
   return process_top.load(std::memory_order_acquire);
@@ -118,6 +117,7 @@ void open(OpenRegion& pass, Region& region, Thread* owner, std::uint64_t epoch) 
   pass.holding = nullptr;
   pass.role_count = 0;
   pass.counters = {};
+  pass.moved_bytes = 0;
   pass.cached_lane = nullptr;
   const std::lock_guard guard(region.lock);
   pass.number = ++region.passes;
@@ -174,7 +174,7 @@ void Engine::leave(OpenRegion* pass) noexcept {
       above->outer = pass->outer;
     }
     const PassGuard pass_guard(*pass);
-    impl_->finish(*pass);
+    impl_->finish(*pass, true);
     pass->region = nullptr;
     pass->outer = std::exchange(impl_->process_spare, pass);
     return;
@@ -203,14 +203,14 @@ void Engine::leave(OpenRegion* pass) noexcept {
   while (*link != nullptr && *link != pass) link = &(*link)->outer;
   if (*link == nullptr) return;
   *link = pass->outer;
-  impl_->finish(*pass);
+  impl_->finish(*pass, true);
   pass->outer = std::exchange(thread->spare, pass);
 }
 
 void Engine::thread_ends() noexcept {
   Thread* thread = std::exchange(current_thread, nullptr);
   if (thread == nullptr || impl_ == nullptr) return;
-  for (OpenRegion* pass = thread->top; pass != nullptr; pass = pass->outer) impl_->finish(*pass);
+  for (OpenRegion* pass = thread->top; pass != nullptr; pass = pass->outer) impl_->finish(*pass, false);
   const std::lock_guard guard(impl_->threads_lock);
   for (OpenRegion* pass = thread->top; pass != nullptr;) {
     OpenRegion* next = pass->outer;

@@ -28,9 +28,6 @@ namespace refrain::replay {
 const char* name_of(EntryPoint entry_point) noexcept;
 Group group_of(EntryPoint entry_point) noexcept;
 
-/// A stream handle that names no stream any more; a role that had it takes whichever stream comes next.
-inline const CUstream ended_stream = reinterpret_cast<CUstream>(~std::uintptr_t{0});
-
 /// Takes the lock of a process-scope pass; a pass of thread scope needs none.
 class PassGuard {
  public:
@@ -67,7 +64,6 @@ struct Engine::Impl {
   FunctionTable functions;
   FunctionStates function_states;
   LaneTable lanes;
-  Builder builder;
   Timer timer;
   std::vector<std::unique_ptr<Region>> regions;  ///< one a rule; nullptr for rules that keep their ranges eager
 
@@ -128,13 +124,15 @@ struct Engine::Impl {
   void passed(const Call& call, CUresult result) noexcept;
   template <typename Call>
   void record(const Call& call, OpenRegion& pass, Lane& lane, After after, capture::Reason why) noexcept;
+  bool learn_configuration(const capture::Operation& operation, OpenRegion& pass, capture::Reason why) noexcept;
   template <typename Call>
   void note_mismatch(const Call& call, OpenRegion& pass, capture::Reason reason,
                      const capture::Function* function) noexcept;
   void note(OpenRegion& pass, capture::Reason reason, const char* expected, const char* found) noexcept;
 
   // ---- finish.cpp
-  void finish(OpenRegion& pass) noexcept;
+  /// `may_build`: the thread goes on and may build graphs here.
+  void finish(OpenRegion& pass, bool may_build) noexcept;
   void demote(OpenRegion& pass) noexcept;
   Variant* settle(Region& region, OpenRegion& pass, bool& is_new_short) noexcept;
   Variant* keep_addresses(Region& region, OpenRegion& pass, Variant& done) noexcept;

@@ -1,5 +1,6 @@
 // The end of a pass: what it recorded becomes a variant, what it followed is free again.
 #include <algorithm>
+#include <cstring>
 #include <mutex>
 #include <new>
 #include <utility>
@@ -12,19 +13,18 @@ using capture::Reason;
 
 namespace {
 
-// Two sequences of one structure are the same place of the program when most of their operations have equal bytes.
-bool is_same_place(const capture::Sequence& one, const capture::Sequence& other) noexcept {
+// A variant is the same place of the program as a sequence of its structure when most of what may be an address is
+// equal.
+bool is_same_place(const Variant& variant, const capture::Sequence& other) noexcept {
+  const capture::Sequence& one = variant.sequence;
   if (one.size() != other.size() || one.structure(one.size()) != other.structure(other.size())) return false;
-  std::uint32_t equal = 0, different = 0;
+  std::uint64_t different = 0;
   for (std::uint32_t index = 0; index < one.size(); ++index) {
-    const capture::Operation& a = one.operations[index];
-    const capture::Operation& b = other.operations[index];
-    const bool same =
-        a.byte_count == b.byte_count && std::equal(one.bytes_of(a), one.bytes_of(a) + a.byte_count, other.bytes_of(b));
-    ++(same ? equal : different);
-    if (2 * different > one.size()) return false;
+    std::uint32_t all = 0;
+    different += moved_address_bytes(one, other, index, all);
+    if (2 * different > variant.address_bytes) return false;
   }
-  return 2 * equal >= one.size();
+  return true;
 }
 
 }  // namespace
@@ -61,6 +61,7 @@ Variant* Engine::Impl::add_variant(Region& region, OpenRegion& pass, capture::Se
   if (model != nullptr) {
     for (std::uint32_t index = 0; index < variant->sequence.size(); ++index) {
       variant->nodes[index].accepted_block = model->nodes[index].accepted_block;
+      variant->nodes[index].accepted_threads = model->nodes[index].accepted_threads;
       variant->nodes[index].accepted_shared = model->nodes[index].accepted_shared;
     }
   }
@@ -102,7 +103,7 @@ void Engine::Impl::demote(OpenRegion& pass) noexcept {
 Variant* Engine::Impl::keep_addresses(Region& region, OpenRegion& pass, Variant& done) noexcept {
   done.last_use = pass.number;
   for (const std::unique_ptr<Variant>& known : region.variants) {
-    if (known.get() != &done && !known->busy && !known->dropped && is_same_place(known->sequence, done.sequence))
+    if (known.get() != &done && !known->busy && !known->dropped && is_same_place(*known, done.sequence))
       return known.get();
   }
   Reason refused{};
@@ -120,15 +121,21 @@ Variant* Engine::Impl::keep_addresses(Region& region, OpenRegion& pass, Variant&
 Variant* Engine::Impl::settle(Region& region, OpenRegion& pass, bool& is_new_short) noexcept {
   Reason refused{};
   if (pass.state == OpenRegion::State::recording && pass.recording.size() != 0) {
+    const bool patches = settings.patch && !region.rule.strict_parameters && !region.rule.strict_configuration;
     for (const std::unique_ptr<Variant>& known : region.variants) {
-      if (!known->busy && !known->dropped && is_same_place(known->sequence, pass.recording)) return known.get();
+      if (!patches || known->busy || known->dropped || !is_same_place(*known, pass.recording)) continue;
+      for (std::uint32_t index = 0; index < known->sequence.size(); ++index) {
+        const capture::Operation& operation = pass.recording.operations[index];
+        known->nodes[index].accept(operation.block, operation.shared);
+      }
+      return known.get();
     }
     return add_variant(region, pass, std::move(pass.recording), nullptr);
   }
   if (pass.state != OpenRegion::State::matching || pass.cursor == 0) return nullptr;
   Variant& followed = *pass.variant;
   if (pass.cursor == followed.sequence.size()) {
-    followed.scratch = 2 * pass.counters.patched > followed.sequence.size();
+    followed.scratch = 2 * pass.moved_bytes > followed.address_bytes;
     return followed.scratch ? keep_addresses(region, pass, followed) : &followed;
   }
   const std::uint64_t structure = followed.sequence.structure(pass.cursor);
@@ -142,7 +149,7 @@ Variant* Engine::Impl::settle(Region& region, OpenRegion& pass, bool& is_new_sho
   }
 }
 
-void Engine::Impl::finish(OpenRegion& pass) noexcept {
+void Engine::Impl::finish(OpenRegion& pass, bool may_build) noexcept {
   Region& region = *pass.region;
   if (pass.epoch != epoch.load(std::memory_order_acquire)) demote(pass);
   if (pass.state == OpenRegion::State::matching && pass.cursor < pass.variant->sequence.size()) {
@@ -166,7 +173,7 @@ void Engine::Impl::finish(OpenRegion& pass) noexcept {
     }
     region.counters += pass.counters;
     ++region.passes_since_wait;
-    build_here = region.replays && builds_pending.load(std::memory_order_relaxed) &&
+    build_here = may_build && region.replays && builds_pending.load(std::memory_order_relaxed) &&
                  region.passes_since_wait >= settings.build_after;
   }
   if (is_new_short) note(pass, Reason::sequence_shorter, "", "the end of the region");

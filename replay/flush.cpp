@@ -29,19 +29,21 @@ CUresult Engine::Impl::launch_locked(Lane& lane) noexcept {
     segment.memory_generation = generation;
   }
   lane.issuing.store(true, std::memory_order_relaxed);
-  CUresult result = segment.changed != 0 ? patch(driver, variant, segment, pass.counters.patched) : CUDA_SUCCESS;
+  std::uint64_t patched = 0;
+  CUresult result = segment.changed != 0 ? patch(driver, variant, segment, patched) : CUDA_SUCCESS;
   const Reason reason = result != CUDA_SUCCESS ? Reason::graph_patch_failed : Reason::graph_launch_failed;
   if (result == CUDA_SUCCESS) result = driver.cuGraphLaunch(segment.exec, lane.stream);
   lane.issuing.store(false, std::memory_order_relaxed);
   if (result == CUDA_SUCCESS) {
     segment.last_stream = lane.stream;
     pass.counters.replayed += segment.count;
+    pass.counters.patched += patched;
     ++pass.counters.graph_launches;
     end_hold(lane);
     return CUDA_SUCCESS;
   }
   fail_segment(*pass.region, variant, segment, reason, result);
-  return flush_locked(lane, reason, "");
+  return flush_locked(lane, reason, nullptr);
 }
 
 // The graph is given up and may be built again, a bounded number of times.
@@ -51,7 +53,9 @@ void Engine::Impl::fail_segment(Region& region, Variant& variant, Segment& segme
   segment.state = Segment::State::waits;
   const char* text = nullptr;
   if (driver.cuGetErrorName(error, &text) != CUDA_SUCCESS || text == nullptr) text = "an error without a name";
+  fallbacks.fetch_add(1, std::memory_order_relaxed);
   const std::lock_guard guard(region.lock);
+  ++region.causes[static_cast<std::size_t>(reason)];
   ++region.failures;
   ++segment.failures;
   if (segment.failures >= settings.max_failures) segment.state = Segment::State::off;
@@ -90,6 +94,7 @@ CUresult Engine::Impl::flush_locked(Lane& lane, Reason reason, const char* cause
   Region& region = *pass.region;
   const std::uint32_t id = variant.id, first = lane.held_first;
   end_hold(lane);
+  if (cause == nullptr) return first_error;  // told where it was noticed
   fallbacks.fetch_add(1, std::memory_order_relaxed);
   if (!region.note(reason, id, first + count) || log == nullptr) return first_error;
   try {

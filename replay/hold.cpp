@@ -34,7 +34,7 @@ Decision Engine::Impl::hold(const Call& call, CUresult& result) noexcept {
   const bool captured = captures_active.load(std::memory_order_acquire) != 0 && is_capturing(call.stream);
   if (lane == nullptr || captured) {
     const Reason reason = captured ? Reason::program_capture : Reason::unknown_stream;
-    flush_pass(*pass, reason, capture::to_string(reason));
+    flush_pass(*pass, reason, nullptr);
     if (!captured) order_stream(call.stream, capture::to_string(reason));
     if (pass->state == OpenRegion::State::recording) pass->recording.add_break(capture::to_string(reason));
     note(*pass, reason, "", "");
@@ -58,7 +58,7 @@ Decision Engine::Impl::follow(const Call& call, Thread& thread, OpenRegion& pass
     } else {
       thread.after = After::mismatch;
       thread.after_reason = verdict.reason;
-      flush_pass(pass, verdict.reason, "");
+      flush_pass(pass, verdict.reason, nullptr);
     }
   } else if (pass.state == OpenRegion::State::recording) {
     thread.after = After::recorded;
@@ -84,7 +84,7 @@ bool Engine::Impl::take(const Call& call, OpenRegion& pass, Lane& lane, CUresult
              lane.held_first + lane.held_count.load(std::memory_order_relaxed) != index) {
     return false;  // issued by somebody meanwhile: the rest of the segment passes
   }
-  absorb(call, variant, index);
+  pass.moved_bytes += absorb(call, variant, index);
   lane.held_count.store(index + 1 - segment.first, std::memory_order_relaxed);
   ++pass.counters.calls;
   ++pass.counters.held;

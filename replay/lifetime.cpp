@@ -91,7 +91,6 @@ void Engine::context_ends(CUcontext context) noexcept {
     }
     return affected;
   });
-  impl_->builder.forget_context(context);
   impl_->lanes.forget_context(context);
   impl_->functions.forget_all();
   impl_->function_states.clear();

@@ -27,7 +27,7 @@ bool configuration_fits(const KernelCall& call, const Operation& operation, cons
   const bool same_block = call.block == operation.block;
   if (!same_block && !(call.block.x >= 1 && call.block.x <= node.accepted_block.x && call.block.y >= 1 &&
                        call.block.y <= node.accepted_block.y && call.block.z >= 1 &&
-                       call.block.z <= node.accepted_block.z && threads(call.block) <= threads(node.accepted_block))) {
+                       call.block.z <= node.accepted_block.z && threads(call.block) <= node.accepted_threads)) {
     return false;
   }
   return call.shared <= node.accepted_shared;
@@ -73,6 +73,26 @@ bool equal_value(const std::byte* shadow, const void* value, std::uint32_t size)
   return std::memcmp(shadow, value, size) == 0;
 }
 
+// A word that may be an address: device and mapped host memory lie above 4 GiB and below 2^57. Counts, small scalars,
+// most random numbers and garbage in padding do not look like that, and must not hide the addresses around them.
+constexpr bool may_be_address(std::uint64_t word) noexcept { return word >> 32 != 0 && word >> 57 == 0; }
+
+struct Addresses {
+  std::uint32_t all = 0, equal = 0;  ///< bytes
+};
+
+// Compares the words of two values that may be addresses in either one.
+void compare_addresses(const std::byte* one, const void* other, std::uint32_t size, Addresses& out) noexcept {
+  for (std::uint32_t at = 0; at + 8 <= size; at += 8) {
+    std::uint64_t a, b;
+    std::memcpy(&a, one + at, 8);
+    std::memcpy(&b, static_cast<const std::byte*>(other) + at, 8);
+    if (!may_be_address(a) && !may_be_address(b)) continue;
+    out.all += 8;
+    if (a == b) out.equal += 8;
+  }
+}
+
 template <typename Bytes>
 bool same_value(const Bytes& bytes, const Variant& variant, std::uint32_t operation) noexcept {
   Bytes shadow;
@@ -85,6 +105,21 @@ void absorb_value(const Bytes& bytes, Variant& variant, std::uint32_t operation)
   if (same_value(bytes, variant, operation)) return;
   std::memcpy(variant.sequence.bytes_of(variant.sequence.operations[operation]), &bytes, sizeof bytes);
   variant.mark_changed(operation);
+}
+
+Addresses addresses(const capture::MemsetBytes& one, const capture::MemsetBytes& other) noexcept {
+  return {8, one.destination == other.destination ? 8u : 0u};
+}
+
+Addresses addresses(const capture::CopyBytes& one, const capture::CopyBytes& other) noexcept {
+  return {16, (one.destination == other.destination ? 8u : 0u) + (one.source == other.source ? 8u : 0u)};
+}
+
+template <typename Bytes>
+Bytes value_of(const capture::Sequence& sequence, std::uint32_t operation) noexcept {
+  Bytes bytes;
+  std::memcpy(&bytes, sequence.bytes_of(sequence.operations[operation]), sizeof bytes);
+  return bytes;
 }
 
 template <typename Bytes>
@@ -198,30 +233,48 @@ unsigned likeness(const KernelCall& call, const Variant& variant, std::uint32_t 
   if (!find_source(call, layout, source)) return 0;
   const std::byte* shadow = variant.sequence.bytes_of(operation);
   std::size_t number = 0;
-  std::uint64_t equal = 0, all = 0;
+  Addresses found;
+  std::uint64_t equal = 0;
   for (const capture::Parameter& parameter : layout.parameters) {
-    all += parameter.size;
-    if (equal_value(shadow + parameter.offset, source.at(number++, parameter), parameter.size)) equal += parameter.size;
+    const void* value = source.at(number++, parameter);
+    compare_addresses(shadow + parameter.offset, value, parameter.size, found);
+    if (equal_value(shadow + parameter.offset, value, parameter.size)) equal += parameter.size;
   }
-  return all == 0 ? 100 : static_cast<unsigned>(100 * equal / all);
+  if (found.all != 0) return 100 * found.equal / found.all;
+  return layout.bytes == 0 ? 100 : static_cast<unsigned>(100 * equal / layout.bytes);
 }
 
 unsigned likeness(const MemsetCall& call, const Variant& variant, std::uint32_t index) noexcept {
-  capture::MemsetBytes shadow;
-  std::memcpy(&shadow, variant.sequence.bytes_of(variant.sequence.operations[index]), sizeof shadow);
-  return shadow.destination == call.bytes.destination ? 100 : 0;
+  return 100 * addresses(value_of<capture::MemsetBytes>(variant.sequence, index), call.bytes).equal / 8;
 }
 
 unsigned likeness(const CopyCall& call, const Variant& variant, std::uint32_t index) noexcept {
-  capture::CopyBytes shadow;
-  std::memcpy(&shadow, variant.sequence.bytes_of(variant.sequence.operations[index]), sizeof shadow);
-  return (shadow.destination == call.bytes.destination ? 50 : 0) + (shadow.source == call.bytes.source ? 50 : 0);
+  return 100 * addresses(value_of<capture::CopyBytes>(variant.sequence, index), call.bytes).equal / 16;
 }
 
-void absorb(const KernelCall& call, Variant& variant, std::uint32_t index) noexcept {
+std::uint32_t moved_address_bytes(const capture::Sequence& one, const capture::Sequence& other, std::uint32_t index,
+                                  std::uint32_t& all) noexcept {
+  const Operation& a = one.operations[index];
+  const Operation& b = other.operations[index];
+  Addresses found;
+  switch (a.kind) {
+    case OperationKind::kernel: compare_addresses(one.bytes_of(a), other.bytes_of(b), a.byte_count, found); break;
+    case OperationKind::memset:
+      found = addresses(value_of<capture::MemsetBytes>(one, index), value_of<capture::MemsetBytes>(other, index));
+      break;
+    case OperationKind::copy:
+      found = addresses(value_of<capture::CopyBytes>(one, index), value_of<capture::CopyBytes>(other, index));
+      break;
+  }
+  all = found.all;
+  return found.all - found.equal;
+}
+
+std::uint32_t absorb(const KernelCall& call, Variant& variant, std::uint32_t index) noexcept {
   Operation& operation = variant.sequence.operations[index];
   const capture::Layout& layout = operation.function->layout;
   bool changed = false;
+  Addresses moved;
   if (!(call.grid == operation.grid && call.block == operation.block && call.shared == operation.shared)) {
     operation.grid = call.grid;
     operation.block = call.block;
@@ -237,18 +290,24 @@ void absorb(const KernelCall& call, Variant& variant, std::uint32_t index) noexc
   for (const capture::Parameter& parameter : layout.parameters) {
     const void* value = source.at(number++, parameter);
     if (equal_value(shadow + parameter.offset, value, parameter.size)) continue;
+    compare_addresses(shadow + parameter.offset, value, parameter.size, moved);
     std::memcpy(shadow + parameter.offset, value, parameter.size);
     changed = true;
   }
   if (changed) variant.mark_changed(index);
+  return moved.all - moved.equal;
 }
 
-void absorb(const MemsetCall& call, Variant& variant, std::uint32_t index) noexcept {
+std::uint32_t absorb(const MemsetCall& call, Variant& variant, std::uint32_t index) noexcept {
+  const Addresses before = addresses(value_of<capture::MemsetBytes>(variant.sequence, index), call.bytes);
   absorb_value(call.bytes, variant, index);
+  return before.all - before.equal;
 }
 
-void absorb(const CopyCall& call, Variant& variant, std::uint32_t index) noexcept {
+std::uint32_t absorb(const CopyCall& call, Variant& variant, std::uint32_t index) noexcept {
+  const Addresses before = addresses(value_of<capture::CopyBytes>(variant.sequence, index), call.bytes);
   absorb_value(call.bytes, variant, index);
+  return before.all - before.equal;
 }
 
 bool describe(const KernelCall& call, const capture::Function* function, Operation& operation,

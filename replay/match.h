@@ -40,10 +40,15 @@ unsigned likeness(const MemsetCall& call, const Variant& variant, std::uint32_t 
 unsigned likeness(const CopyCall& call, const Variant& variant, std::uint32_t operation) noexcept;
 
 /// Writes the call's configuration and bytes into the shadow and marks the operation when something changed.
-/// compare() must have said equal.
-void absorb(const KernelCall& call, Variant& variant, std::uint32_t operation) noexcept;
-void absorb(const MemsetCall& call, Variant& variant, std::uint32_t operation) noexcept;
-void absorb(const CopyCall& call, Variant& variant, std::uint32_t operation) noexcept;
+/// compare() must have said equal. Returns how many bytes of addresses moved.
+std::uint32_t absorb(const KernelCall& call, Variant& variant, std::uint32_t operation) noexcept;
+std::uint32_t absorb(const MemsetCall& call, Variant& variant, std::uint32_t operation) noexcept;
+std::uint32_t absorb(const CopyCall& call, Variant& variant, std::uint32_t operation) noexcept;
+
+/// How many bytes of addresses differ between the operations of two sequences of one structure, of `all` that there
+/// are.
+std::uint32_t moved_address_bytes(const capture::Sequence& one, const capture::Sequence& other, std::uint32_t operation,
+                                  std::uint32_t& all) noexcept;
 
 /// Puts the call into recordable form. False when a graph cannot hold it exactly, with the reason. `function` is that
 /// of a kernel call. May throw std::bad_alloc.

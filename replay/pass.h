@@ -45,6 +45,7 @@ struct OpenRegion {
 
   capture::Sequence recording;
   CallCounters counters;
+  std::uint64_t moved_bytes = 0;  ///< of the shadow, by this pass
 
   // The lane of the last call: the same stream comes again and again.
   CUstream cached_stream = nullptr;

@@ -129,6 +129,17 @@ void Engine::Impl::passed(const Call& call, CUresult result) noexcept {
   }
 }
 
+// The driver accepted a larger block or more shared memory than ever before for the expected operation: the sequence
+// goes on, and next time it is patched.
+bool Engine::Impl::learn_configuration(const capture::Operation& operation, OpenRegion& pass, Reason why) noexcept {
+  if (why != Reason::different_configuration || pass.region->rule.strict_configuration) return false;
+  const capture::Operation& expected = pass.variant->sequence.operations[pass.cursor];
+  if (operation.kind != capture::OperationKind::kernel || expected.attribute_count != 0) return false;
+  pass.variant->nodes[pass.cursor].accept(operation.block, operation.shared);
+  ++pass.cursor;
+  return true;
+}
+
 template <typename Call>
 void Engine::Impl::record(const Call& call, OpenRegion& pass, Lane& lane, After after, Reason why) noexcept try {
   FunctionPointer function;
@@ -147,6 +158,7 @@ void Engine::Impl::record(const Call& call, OpenRegion& pass, Lane& lane, After 
   }
   if (after == After::mismatch) {
     note_mismatch(call, pass, why, function.get());
+    if (learn_configuration(operation, pass, why)) return;
     Reason refused{};
     Region& region = *pass.region;
     Variant& left = *pass.variant;

@@ -59,11 +59,9 @@ bool Engine::Impl::build(Region& region, Variant& variant) noexcept {
       return false;
     }
     const auto start = std::chrono::steady_clock::now();
-    const CUresult result = builder.build(variant, segment);
+    const CUresult result = build_graph(driver, variant, segment);
     const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - start;
     if (result != CUDA_SUCCESS) {
-      region.note(Reason::graph_build_failed, variant.id, segment.first);
-      fallbacks.fetch_add(1, std::memory_order_relaxed);
       fail_segment(region, variant, segment, Reason::graph_build_failed, result);
       again |= segment.state == Segment::State::waits;
       continue;

@@ -3,7 +3,16 @@
 #include <algorithm>
 #include <utility>
 
+#include "replay/match.h"
+
 namespace refrain::replay {
+
+void Node::accept(const capture::Dimensions& block, std::uint32_t shared) noexcept {
+  accepted_block = {std::max(accepted_block.x, block.x), std::max(accepted_block.y, block.y),
+                    std::max(accepted_block.z, block.z)};
+  accepted_threads = std::max(accepted_threads, std::uint64_t{block.x} * block.y * block.z);
+  accepted_shared = std::max(accepted_shared, shared);
+}
 
 Variant::Variant(capture::Sequence recorded, std::uint32_t number, std::uint32_t segment_max)
     : sequence(std::move(recorded)), nodes(sequence.size()), id(number) {
@@ -19,8 +28,10 @@ Variant::Variant(capture::Sequence recorded, std::uint32_t number, std::uint32_t
     }
     ++segments.back().count;
     nodes[index].segment = static_cast<std::uint32_t>(segments.size() - 1);
-    nodes[index].accepted_block = operation.block;
-    nodes[index].accepted_shared = operation.shared;
+    std::uint32_t of_operation = 0;
+    moved_address_bytes(sequence, sequence, index, of_operation);
+    address_bytes += of_operation;
+    nodes[index].accept(operation.block, operation.shared);
   }
 }
 

@@ -31,16 +31,20 @@ struct Segment {
   std::uint64_t bytes = 0;         ///< estimate of its device memory
 };
 
+/// A stream handle that names no stream any more; a role that had it takes whichever stream comes next.
+inline const CUstream ended_stream = reinterpret_cast<CUstream>(~std::uintptr_t{0});
+
 /// What patching one operation needs.
 struct Node {
   CUgraphNode node = nullptr;
-  CUfunction function = nullptr;  ///< how the driver's own node names a kernel: by function
-  CUkernel kernel = nullptr;      ///< or by kernel and context
-  CUcontext context = nullptr;
   std::uint32_t segment = 0;
-  bool changed = false;                ///< the shadow differs from what the graph has
-  capture::Dimensions accepted_block;  ///< the largest block and shared size that the driver accepted when recorded
+  bool changed = false;  ///< the shadow differs from what the graph has
+  // The largest block, threads in a block, and shared memory that the driver has accepted for this operation.
+  capture::Dimensions accepted_block;
+  std::uint64_t accepted_threads = 0;
   std::uint32_t accepted_shared = 0;
+
+  void accept(const capture::Dimensions& block, std::uint32_t shared) noexcept;
 };
 
 class Variant {
@@ -57,6 +61,7 @@ class Variant {
   std::vector<CUstream> role_streams;  ///< last seen; nullptr for the legacy stream or after the stream ended
 
   const std::uint32_t id;
+  std::uint64_t address_bytes = 0;  ///< that all operations had when it was recorded: what moved ones are compared with
   bool busy = false;
   bool pending = true;   ///< some segment waits to be built
   bool dropped = false;  ///< must not be used again; freed when no longer busy

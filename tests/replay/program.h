@@ -15,7 +15,8 @@ namespace refrain::tests {
 
 class Program {
  public:
-  explicit Program(policy::Settings chosen = region_settings()) : settings(std::move(chosen)), driver(RecordingDriver::start()) {
+  explicit Program(policy::Settings chosen = region_settings())
+      : settings(std::move(chosen)), driver(RecordingDriver::start()) {
     engine = std::make_unique<replay::Engine>(driver, settings, nullptr);
   }
 
@@ -27,8 +28,8 @@ class Program {
   }
 
   /// cuLaunchKernel as a hook makes it; the arguments are spoiled when it returns.
-  CUresult launch(std::uint64_t function, std::vector<std::uint64_t> values, unsigned grid = 1, CUstream stream = nullptr,
-                  unsigned block = 32) {
+  CUresult launch(std::uint64_t function, std::vector<std::uint64_t> values, unsigned grid = 1,
+                  CUstream stream = nullptr, unsigned block = 32) {
     std::vector<void*> pointers;
     for (std::uint64_t& value : values) pointers.push_back(&value);
     replay::KernelCall call;
@@ -62,7 +63,8 @@ class Program {
     call.bytes = {address, 0, words, 1, value, 4};
     Executed operation;
     const std::uint64_t all[] = {address, value, words};
-    operation.bytes.assign(reinterpret_cast<const std::uint8_t*>(all), reinterpret_cast<const std::uint8_t*>(all) + sizeof all);
+    operation.bytes.assign(reinterpret_cast<const std::uint8_t*>(all),
+                           reinterpret_cast<const std::uint8_t*>(all) + sizeof all);
     expected.push_back(operation);
     CUresult result = CUDA_SUCCESS;
     const replay::Decision decision = engine->hold(call, result);

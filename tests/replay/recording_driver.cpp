@@ -20,7 +20,6 @@ struct Function {
 
 struct GraphNode {
   Executed operation;
-  CUgraphNodeType type = CU_GRAPH_NODE_TYPE_KERNEL;
 };
 
 struct Graph {
@@ -33,9 +32,6 @@ struct Exec {
 };
 
 std::map<std::uint64_t, Function> functions;
-Graph* capturing = nullptr;
-CUstream capture_stream = nullptr;
-
 bool fails(const char* name, CUresult& error) {
   ++RecordingDriver::calls[name];
   const auto found = RecordingDriver::fails.find(name);
@@ -44,12 +40,8 @@ bool fails(const char* name, CUresult& error) {
   return true;
 }
 
-CUresult submit(const Executed& operation, CUgraphNodeType type) {
-  if (capturing != nullptr && operation.stream == capture_stream) {
-    capturing->nodes.push_back(std::make_unique<GraphNode>(GraphNode{operation, type}));
-  } else {
-    RecordingDriver::executed.push_back(operation);
-  }
+CUresult submit(const Executed& operation) {
+  RecordingDriver::executed.push_back(operation);
   return CUDA_SUCCESS;
 }
 
@@ -75,58 +67,51 @@ CUresult launch(CUfunction function, unsigned gx, unsigned, unsigned, unsigned b
   CUresult error{};
   if (fails("cuLaunchKernel", error)) return error;
   if (gx == 0 || bx > 1024) return CUDA_ERROR_INVALID_VALUE;
-  return submit({reinterpret_cast<std::uint64_t>(function), read(function, parameters), gx, bx, shared, stream, false},
-                CU_GRAPH_NODE_TYPE_KERNEL);
+  return submit({reinterpret_cast<std::uint64_t>(function), read(function, parameters), gx, bx, shared, stream, false});
 }
 
 CUresult launch_ex(const CUlaunchConfig* config, CUfunction function, void** parameters, void** extra) {
-  return launch(function, config->gridDimX, 1, 1, config->blockDimX, 1, 1, config->sharedMemBytes, config->hStream, parameters, extra);
+  return launch(function, config->gridDimX, 1, 1, config->blockDimX, 1, 1, config->sharedMemBytes, config->hStream,
+                parameters, extra);
 }
 
 CUresult set_words(CUdeviceptr address, unsigned value, std::size_t words, CUstream stream) {
   const std::uint64_t all[] = {address, value, words};
-  return submit({0, bytes_of(all), 0, 0, 0, stream, false}, CU_GRAPH_NODE_TYPE_MEMSET);
+  return submit({0, bytes_of(all), 0, 0, 0, stream, false});
 }
 
-void fill_capture(replay::Driver& driver) {
-  driver.cuStreamBeginCapture_v2 = [](CUstream stream, CUstreamCaptureMode) {
-    CUresult error{};
-    if (fails("cuStreamBeginCapture_v2", error)) return error;
-    capturing = new Graph;
-    capture_stream = stream;
-    return CUDA_SUCCESS;
-  };
-  driver.cuStreamEndCapture = [](CUstream, CUgraph* graph) {
-    *graph = reinterpret_cast<CUgraph>(std::exchange(capturing, nullptr));
-    CUresult error{};
-    return fails("cuStreamEndCapture", error) ? error : CUDA_SUCCESS;
-  };
-  driver.cuStreamGetCaptureInfo_v3 = [](CUstream, CUstreamCaptureStatus* status, cuuint64_t*, CUgraph*,
-                                        const CUgraphNode** dependencies, const CUgraphEdgeData**, size_t* count) {
-    static GraphNode* last = nullptr;
-    CUresult error{};
-    if (fails("cuStreamGetCaptureInfo_v3", error)) return error;
-    last = capturing->nodes.back().get();
-    *status = CU_STREAM_CAPTURE_STATUS_ACTIVE;
-    *dependencies = reinterpret_cast<const CUgraphNode*>(&last);
-    *count = 1;
-    return CUDA_SUCCESS;
-  };
+CUresult add(CUgraph graph, const Executed& operation, CUgraphNode* node) {
+  auto& nodes = reinterpret_cast<Graph*>(graph)->nodes;
+  nodes.push_back(std::make_unique<GraphNode>(GraphNode{operation}));
+  *node = reinterpret_cast<CUgraphNode>(nodes.back().get());
+  return CUDA_SUCCESS;
+}
+
+void fill_graphs(replay::Driver& driver) {
   driver.cuThreadExchangeStreamCaptureMode = [](CUstreamCaptureMode*) { return CUDA_SUCCESS; };
   driver.cuStreamIsCapturing = [](CUstream, CUstreamCaptureStatus* status) {
     *status = CU_STREAM_CAPTURE_STATUS_NONE;
     return CUDA_SUCCESS;
   };
-}
-
-void fill_graphs(replay::Driver& driver) {
-  driver.cuGraphNodeGetType = [](CUgraphNode node, CUgraphNodeType* type) {
-    *type = reinterpret_cast<GraphNode*>(node)->type;
+  driver.cuGraphCreate = [](CUgraph* graph, unsigned) {
+    CUresult error{};
+    if (fails("cuGraphCreate", error)) return error;
+    *graph = reinterpret_cast<CUgraph>(new Graph);
     return CUDA_SUCCESS;
   };
-  driver.cuGraphKernelNodeGetParams_v2 = [](CUgraphNode node, CUDA_KERNEL_NODE_PARAMS* values) {
-    values->func = reinterpret_cast<CUfunction>(reinterpret_cast<GraphNode*>(node)->operation.function);
-    return CUDA_SUCCESS;
+  driver.cuGraphAddKernelNode_v2 = [](CUgraphNode* node, CUgraph graph, const CUgraphNode*, size_t,
+                                      const CUDA_KERNEL_NODE_PARAMS* values) {
+    CUresult error{};
+    if (fails("cuGraphAddKernelNode_v2", error)) return error;
+    return add(graph,
+               {reinterpret_cast<std::uint64_t>(values->func), read(values->func, values->kernelParams),
+                values->gridDimX, values->blockDimX, values->sharedMemBytes, nullptr, true},
+               node);
+  };
+  driver.cuGraphAddMemsetNode = [](CUgraphNode* node, CUgraph graph, const CUgraphNode*, size_t,
+                                   const CUDA_MEMSET_NODE_PARAMS* values, CUcontext) {
+    const std::uint64_t all[] = {values->dst, values->value, values->width};
+    return add(graph, {0, bytes_of(all), 0, 0, 0, nullptr, true}, node);
   };
   driver.cuGraphInstantiateWithFlags = [](CUgraphExec* exec, CUgraph graph, unsigned long long) {
     CUresult error{};
@@ -139,7 +124,8 @@ void fill_graphs(replay::Driver& driver) {
     *exec = reinterpret_cast<CUgraphExec>(made);
     return CUDA_SUCCESS;
   };
-  driver.cuGraphExecKernelNodeSetParams_v2 = [](CUgraphExec exec, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS* values) {
+  driver.cuGraphExecKernelNodeSetParams_v2 = [](CUgraphExec exec, CUgraphNode node,
+                                                const CUDA_KERNEL_NODE_PARAMS* values) {
     CUresult error{};
     if (fails("cuGraphExecKernelNodeSetParams_v2", error)) return error;
     auto& made = *reinterpret_cast<Exec*>(exec);
@@ -150,7 +136,8 @@ void fill_graphs(replay::Driver& driver) {
     operation.shared = values->sharedMemBytes;
     return CUDA_SUCCESS;
   };
-  driver.cuGraphExecMemsetNodeSetParams = [](CUgraphExec exec, CUgraphNode node, const CUDA_MEMSET_NODE_PARAMS* values, CUcontext) {
+  driver.cuGraphExecMemsetNodeSetParams = [](CUgraphExec exec, CUgraphNode node, const CUDA_MEMSET_NODE_PARAMS* values,
+                                             CUcontext) {
     CUresult error{};
     if (fails("cuGraphExecMemsetNodeSetParams", error)) return error;
     auto& made = *reinterpret_cast<Exec*>(exec);
@@ -198,14 +185,6 @@ void fill_streams(replay::Driver& driver) {
     *priority = 0;
     return CUDA_SUCCESS;
   };
-  driver.cuStreamCreateWithPriority = [](CUstream* stream, unsigned, int) {
-    CUresult error{};
-    if (fails("cuStreamCreateWithPriority", error)) return error;
-    *stream = reinterpret_cast<CUstream>(std::uintptr_t{0xabc0});
-    return CUDA_SUCCESS;
-  };
-  driver.cuStreamCopyAttributes = [](CUstream, CUstream) { return CUDA_SUCCESS; };
-  driver.cuStreamDestroy_v2 = [](CUstream) { return CUDA_SUCCESS; };
   driver.cuEventCreate = [](CUevent* event, unsigned) {
     *event = reinterpret_cast<CUevent>(std::uintptr_t{0xeee0});
     return CUDA_SUCCESS;
@@ -239,7 +218,6 @@ const replay::Driver& RecordingDriver::start() {
   context = reinterpret_cast<CUcontext>(std::uintptr_t{0xc0});
   driver = {};
   fill_streams(driver);
-  fill_capture(driver);
   fill_graphs(driver);
   driver.cuLaunchKernel = launch;
   driver.cuLaunchKernelEx = launch_ex;

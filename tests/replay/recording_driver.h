@@ -15,8 +15,8 @@ namespace refrain::tests {
 
 /// One operation as the device would run it.
 struct Executed {
-  std::uint64_t function = 0;           ///< 0 for memsets and copies
-  std::vector<std::uint8_t> bytes;      ///< parameter bytes, padding left out
+  std::uint64_t function = 0;       ///< 0 for memsets and copies
+  std::vector<std::uint8_t> bytes;  ///< parameter bytes, padding left out
   unsigned grid = 0, block = 0, shared = 0;
   CUstream stream = nullptr;
   bool by_graph = false;
@@ -32,8 +32,8 @@ class RecordingDriver {
   static const replay::Driver& start();
 
   static std::vector<Executed> executed;
-  static std::map<std::string, int> calls;      ///< how often each function was called
-  static std::map<std::string, CUresult> fails; ///< functions that fail with this error
+  static std::map<std::string, int> calls;       ///< how often each function was called
+  static std::map<std::string, CUresult> fails;  ///< functions that fail with this error
   static CUcontext context;
 
   /// Sizes of the parameters of the function with this handle; offsets follow natural alignment.

@@ -53,6 +53,12 @@ std::shared_ptr<Context> create_context(int device, unsigned flags, bool primary
   context->device = device;
   context->flags = flags;
   context->primary = primary;
+  revive_context(context);
+  contexts().add(context);
+  return context;
+}
+
+void revive_context(const std::shared_ptr<Context>& context) {
   context->limits = {{CU_LIMIT_STACK_SIZE, 1024},
                      {CU_LIMIT_PRINTF_FIFO_SIZE, 8650752},
                      {CU_LIMIT_MALLOC_HEAP_SIZE, size_t{8} << 20},
@@ -61,9 +67,10 @@ std::shared_ptr<Context> create_context(int device, unsigned flags, bool primary
                      {CU_LIMIT_PERSISTING_L2_CACHE_SIZE, 11796480},
                      {CU_LIMIT_SHMEM_SIZE, 232448},
                      {CU_LIMIT_CIG_ENABLED, 0}};
-  context->legacy = create_stream(context, Stream::Kind::legacy, CU_STREAM_DEFAULT, 0);
-  contexts().add(context);
-  return context;
+  context->destroyed = false;
+  const auto legacy = create_stream(context, Stream::Kind::legacy, CU_STREAM_DEFAULT, 0);
+  const std::lock_guard lock(context->submission);
+  context->legacy = legacy;
 }
 
 CUresult synchronize(Context& context) {
@@ -79,7 +86,7 @@ CUresult synchronize(Context& context) {
 void destroy_context(const std::shared_ptr<Context>& context) {
   synchronize(*context);
   context->destroyed = true;
-  contexts().remove(context->handle);
+  if (!context->primary) contexts().remove(context->handle);
   drop_modules(context);
   for (const auto& event : events().all()) {
     if (event->context == context) events().remove(event->handle);
@@ -99,6 +106,7 @@ void destroy_context(const std::shared_ptr<Context>& context) {
   for (const auto& stream : ended) {
     abandon_capture(*stream);
     if (stream->kind == Stream::Kind::created) streams().remove(stream->handle);
+    stream->retired = true;
     stream->queue->close();
   }
 }

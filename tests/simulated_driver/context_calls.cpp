@@ -17,6 +17,7 @@ struct Primary {
   std::shared_ptr<Context> context;
   unsigned retained = 0;
   unsigned flags = 0;
+  bool active() const { return context != nullptr && !context->destroyed.load(); }
 };
 
 Primary& primary(CUdevice device) {
@@ -53,13 +54,7 @@ CUresult release_primary(CUdevice device, bool reset) {
     const std::lock_guard lock(of.mutex);
     if (of.retained == 0 && !reset) return CUDA_ERROR_INVALID_CONTEXT;
     if (!reset && --of.retained != 0) return CUDA_SUCCESS;
-    ended = std::move(of.context);
-    of.context = nullptr;
-    if (reset && of.retained != 0 && ended != nullptr) {
-      // What faulted stays faulted: only a new process helps.
-      of.context = create_context(device, of.flags, true);
-      of.context->fail(ended->error.load());
-    }
+    ended = of.active() ? of.context : nullptr;
   }
   if (ended != nullptr) destroy_context(ended);
   return CUDA_SUCCESS;
@@ -270,7 +265,11 @@ SIM(cuDevicePrimaryCtxRetain)(CUcontext* out, CUdevice device) {
   if (!valid_device(device)) return CUDA_ERROR_INVALID_DEVICE;
   Primary& of = primary(device);
   const std::lock_guard lock(of.mutex);
-  if (of.context == nullptr) of.context = create_context(device, of.flags, true);
+  if (of.context == nullptr) {
+    of.context = create_context(device, of.flags, true);
+  } else if (!of.active()) {
+    revive_context(of.context);
+  }
   if (const CUresult error = of.context->error.load(); error != CUDA_SUCCESS) return error;
   ++of.retained;
   *out = of.context->handle;
@@ -288,6 +287,6 @@ SIM(cuDevicePrimaryCtxGetState)(CUdevice device, unsigned* flags, int* active) {
   Primary& of = primary(device);
   const std::lock_guard lock(of.mutex);
   *flags = of.flags;
-  *active = of.context != nullptr;
+  *active = of.active();
   return CUDA_SUCCESS;
 }

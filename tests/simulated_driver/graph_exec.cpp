@@ -13,9 +13,6 @@
 namespace refrain::tests::simulated {
 namespace {
 
-/// Device memory that an executable graph takes, as seen on real devices.
-constexpr uint64_t memory_per_kernel = 10240;
-
 constexpr uint64_t known_flags = CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD |
                                  CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH |
                                  CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY;
@@ -98,9 +95,14 @@ CUresult instantiate(CUgraph handle, uint64_t flags, CUgraphExec* out, Instantia
   }
   uint64_t memory = 0;
   for (const GraphExec::Slot& slot : exec->slots) {
+    if (const auto* fill = std::get_if<Fill>(slot.work.get());
+        fill != nullptr && !known_to_calls(fill->destination, 1)) {
+      details->node = slot.node;
+      return CUDA_ERROR_INVALID_VALUE;  // captured with an address that is none
+    }
     const auto* launch = std::get_if<KernelLaunch>(slot.work.get());
     if (launch == nullptr) continue;
-    memory += memory_per_kernel;
+    memory += options().graph_node_bytes;
     if (!launch->code->unloaded->load()) continue;
     details->node = slot.node;
     return CUDA_ERROR_INVALID_VALUE;

@@ -27,7 +27,9 @@ CUresult check_event(CUevent handle) {
 CUresult check_attribute(const CUlaunchAttribute& attribute, bool for_node) {
   const CUlaunchAttributeValue& value = attribute.value;
   bool valid = true;
-  switch (static_cast<int>(attribute.id)) {
+  int id = 0;  // the program may have written a value that is none of the enumeration
+  std::memcpy(&id, &attribute.id, sizeof id);
+  switch (id) {
     case CU_LAUNCH_ATTRIBUTE_IGNORE:
     case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
     case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
@@ -142,6 +144,13 @@ CUresult prepare_launch(const LaunchRequest& request, const std::shared_ptr<Cont
   if (const CUresult result = find_callee(request.function, &callee); result != CUDA_SUCCESS) return result;
   if (callee.function != nullptr && callee.function->context != context) return CUDA_ERROR_INVALID_HANDLE;
   if (request.attribute_count != 0 && request.attributes == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (callee.kernel != nullptr) {
+    // The first use in a context loads the code, and waits for that.
+    std::shared_ptr<Module> module;
+    const auto library = callee.kernel->library.lock();
+    if (library == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+    if (const CUresult result = module_of_library(library, context, &module); result != CUDA_SUCCESS) return result;
+  }
   launch->code = callee.code();
   launch->function = request.function;
   launch->grid = request.grid;

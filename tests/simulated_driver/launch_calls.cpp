@@ -37,7 +37,7 @@ CUresult launch(const LaunchRequest& request, CUstream handle) {
   if (const CUresult result = find_stream(handle, &stream); result != CUDA_SUCCESS) return result;
   KernelLaunch launch;
   if (const CUresult result = prepare_launch(request, stream->context, false, &launch); result != CUDA_SUCCESS) {
-    invalidate_capture(*stream);
+    if (result != CUDA_ERROR_INVALID_HANDLE) invalidate_capture(*stream);
     return result;
   }
   const bool has_attributes = !launch.attributes.empty();

@@ -27,7 +27,7 @@ namespace {
 #ifdef ANY_ADDRESS
 constexpr uint64_t device_base = 0, host_base = 0;
 #else
-constexpr uint64_t device_base = 0x600000000000, host_base = 0x610000000000;
+constexpr uint64_t device_base = 0x400000000000, host_base = 0x410000000000;
 #endif
 
 constexpr uint64_t round_up(uint64_t value, uint64_t step) { return (value + step - 1) / step * step; }

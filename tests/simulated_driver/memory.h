@@ -63,6 +63,7 @@ class Region {
   std::optional<uint64_t> take(uint64_t size, uint64_t alignment, uint64_t wanted = 0);
   void give_back(uint64_t base, uint64_t size);
   bool contains(uint64_t address) const { return address - base_ < size_; }
+  uint64_t offset(uint64_t address) const { return address - base_; }
   /// The bytes behind an address of this region.
   std::byte* backing(uint64_t address) const { return reinterpret_cast<std::byte*>(address - base_ + backing_); }
 

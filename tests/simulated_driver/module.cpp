@@ -57,6 +57,7 @@ CUresult read_file(const char* name, std::string* text) {
 
 CUresult create_module(const PtxModule& image, const std::shared_ptr<Context>& context,
                        const std::shared_ptr<Library>& library, std::shared_ptr<Module>* made) {
+  synchronize(*context);  // code is loaded when the device is idle
   auto module = std::make_shared<Module>();
   module->context = context;
   module->of_library = library != nullptr;

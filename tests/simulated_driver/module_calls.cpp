@@ -16,7 +16,6 @@ CUresult load_module(CUmodule* out, const void* image) {
   if (const CUresult result = current_context(&context); result != CUDA_SUCCESS) return result;
   PtxModule ptx;
   if (const CUresult result = load_image(image, &ptx); result != CUDA_SUCCESS) return result;
-  if (!ptx.variables.empty()) synchronize(*context);  // memory for them comes from the device
   std::shared_ptr<Module> module;
   if (const CUresult result = create_module(ptx, context, nullptr, &module); result != CUDA_SUCCESS) return result;
   *out = module->handle;
@@ -182,8 +181,8 @@ SIM(cuLibraryGetKernel)(CUkernel* kernel, CUlibrary handle, const char* name) {
   return CUDA_ERROR_NOT_FOUND;
 }
 SIM(cuLibraryGetKernelCount)(unsigned* count, CUlibrary handle) {
-  std::shared_ptr<Library> library;
-  if (const CUresult result = find_library(handle, &library); result != CUDA_SUCCESS) return result;
+  const auto library = libraries().find(handle);
+  if (library == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   if (count == nullptr) return CUDA_ERROR_INVALID_VALUE;
   *count = static_cast<unsigned>(library->kernels.size());
   return CUDA_SUCCESS;

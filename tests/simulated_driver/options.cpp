@@ -33,6 +33,7 @@ Options read() {
   options.driver_version = static_cast<int>(number("REFRAIN_SIM_DRIVER_VERSION", 13000));
   options.devices = std::clamp(static_cast<int>(number("REFRAIN_SIM_DEVICES", 1)), 0, 8);
   options.memory_bytes = number("REFRAIN_SIM_MEMORY_MIB", options.memory_bytes >> 20) << 20;
+  options.graph_node_bytes = number("REFRAIN_SIM_GRAPH_NODE_BYTES", options.graph_node_bytes);
   options.reuse_handles = number("REFRAIN_SIM_REUSE_HANDLES", 0) != 0;
   options.verbose = number("REFRAIN_SIM_VERBOSE", 0) != 0;
   options.kernels = text("REFRAIN_SIM_KERNELS");

@@ -32,7 +32,7 @@ CUresult special_stream(const std::shared_ptr<Context>& context, bool per_thread
     return CUDA_SUCCESS;
   }
   auto& own = this_thread().default_streams[context->id];
-  if (own == nullptr) own = create_stream(context, Stream::Kind::per_thread, CU_STREAM_DEFAULT, 0);
+  if (own == nullptr || own->retired) own = create_stream(context, Stream::Kind::per_thread, CU_STREAM_DEFAULT, 0);
   *stream = own;
   return CUDA_SUCCESS;
 }

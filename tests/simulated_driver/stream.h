@@ -33,8 +33,8 @@ struct Stream : std::enable_shared_from_this<Stream> {
   uint64_t id = 0;
   std::shared_ptr<Context> context;
   std::shared_ptr<Queue> queue = std::make_shared<Queue>();
-  unsigned trace_ordinal = 0;  ///< given by the first work; 0 is the legacy stream
-  bool retired = false;        ///< destroyed by the program; leaves the context's list once it is idle
+  unsigned trace_ordinal = 0;        ///< given by the first work; 0 is the legacy stream
+  std::atomic<bool> retired{false};  ///< destroyed by the program; leaves the context's list once it is idle
   std::map<CUstreamAttrID, CUstreamAttrValue> attributes;
 
   std::atomic<bool> capturing{false};

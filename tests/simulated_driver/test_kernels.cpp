@@ -83,10 +83,10 @@ AGAIN:
 )";
 
 void* look_up(const char* name, int version) {
-  static std::mutex mutex;
-  static std::map<std::string, void*> known;
-  const std::lock_guard lock(mutex);
-  void*& function = known[name];
+  static auto* const mutex = new std::mutex;  // both outlive the exit handlers that look up
+  static auto* const known = new std::map<std::string, void*>;
+  const std::lock_guard lock(*mutex);
+  void*& function = (*known)[name + ("@" + std::to_string(version))];
   if (function == nullptr) {
     CUdriverProcAddressQueryResult status{};
     driver().cuGetProcAddress(name, &function, version, CU_GET_PROC_ADDRESS_DEFAULT, &status);

@@ -43,8 +43,17 @@ std::string place(uint64_t address) {
   return format("%u+%" PRIu64, allocation->ordinal, address - allocation->base);
 }
 
-/// Parameters that are addresses of registered host memory differ from run to run; all other regions lie at fixed
-/// places.
+/// A word that may be an address, in a form that is the same in each run.
+uint64_t portable(uint64_t word) {
+  constexpr uint64_t device_mark = uint64_t{0xd1} << 56, host_mark = uint64_t{0xd2} << 56,
+                     registered_mark = uint64_t{0xd3} << 56;
+  if (device_region().contains(word)) return device_mark | device_region().offset(word);
+  if (host_region().contains(word)) return host_mark | host_region().offset(word);
+  const auto allocation = device_view().find(word);
+  if (allocation == nullptr) return word;
+  return registered_mark | (uint64_t{allocation->ordinal} << 32) | (word - allocation->base);
+}
+
 uint64_t hash_parameters(const KernelLaunch& launch) {
   Hash hash;
   for (const ParameterPlace& parameter : launch.code->entry.parameters) {
@@ -54,10 +63,7 @@ uint64_t hash_parameters(const KernelLaunch& launch) {
       uint64_t word = 0;
       const size_t size = std::min<size_t>(sizeof word, end - at);
       std::memcpy(&word, launch.parameters.data() + at, size);
-      const auto allocation = size == sizeof word ? device_view().find(word) : nullptr;
-      if (allocation != nullptr && allocation->kind == MemoryKind::registered) {
-        word = (uint64_t{allocation->ordinal} << 40) + (word - allocation->base);
-      }
+      if (size == sizeof word) word = portable(word);
       hash.add(&word, size);
       at += size;
     }
