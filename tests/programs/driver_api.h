@@ -37,7 +37,7 @@
   FUNCTION(cuLaunchKernel) FUNCTION(cuLaunchKernelEx) FUNCTION(cuLaunchCooperativeKernel) FUNCTION(cuLaunchHostFunc)  \
   FUNCTION(cuGraphCreate) FUNCTION(cuGraphDestroy) FUNCTION(cuGraphAddKernelNode) FUNCTION(cuGraphAddMemsetNode)      \
   FUNCTION(cuGraphAddMemcpyNode) FUNCTION(cuGraphGetNodes) FUNCTION(cuGraphGetEdges) FUNCTION(cuGraphNodeGetType)     \
-  FUNCTION(cuGraphInstantiate) FUNCTION(cuGraphLaunch) FUNCTION(cuGraphUpload) FUNCTION(cuGraphExecDestroy)           \
+  FUNCTION(cuGraphInstantiateWithFlags) FUNCTION(cuGraphLaunch) FUNCTION(cuGraphUpload) FUNCTION(cuGraphExecDestroy)  \
   FUNCTION(cuGraphKernelNodeGetParams) FUNCTION(cuGraphKernelNodeSetParams) FUNCTION(cuGraphKernelNodeGetAttribute)   \
   FUNCTION(cuGraphExecKernelNodeSetParams) FUNCTION(cuGraphExecMemsetNodeSetParams)                                   \
   FUNCTION(cuGraphExecMemcpyNodeSetParams) FUNCTION(cuGetErrorName) FUNCTION(cuGetErrorString)

@@ -47,7 +47,7 @@ TEST_F(SimulatedDriverCapture, work_becomes_nodes_and_does_not_run) {
   EXPECT_EQ(node_count(), 3u);
   EXPECT_EQ(read(buffer), 0u);
   CUgraphExec exec = nullptr;
-  OK(CU(cuGraphInstantiate)(&exec, graph, 0));
+  OK(CU(cuGraphInstantiateWithFlags)(&exec, graph, 0));
   OK(CU(cuGraphLaunch)(exec, stream));
   OK(CU(cuStreamSynchronize)(stream));
   EXPECT_EQ(read(buffer + 128), 1u);

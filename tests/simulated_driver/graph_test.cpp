@@ -33,7 +33,7 @@ class SimulatedDriverGraphs : public SimulatedDriver {
 
   CUgraphExec instantiate() {
     CUgraphExec exec = nullptr;
-    EXPECT_EQ(CU(cuGraphInstantiate)(&exec, graph, 0), CUDA_SUCCESS);
+    EXPECT_EQ(CU(cuGraphInstantiateWithFlags)(&exec, graph, 0), CUDA_SUCCESS);
     return exec;
   }
 
@@ -62,7 +62,7 @@ TEST_F(SimulatedDriverGraphs, nodes_run_in_the_order_of_their_edges) {
   EXPECT_EQ(run(instantiate()), 123u);
   OK(CU(cuGraphAddDependencies)(graph, &third, &first, nullptr, 1));
   CUgraphExec exec = nullptr;
-  FAILS(CUDA_ERROR_INVALID_VALUE, CU(cuGraphInstantiate)(&exec, graph, 0));
+  FAILS(CUDA_ERROR_INVALID_VALUE, CU(cuGraphInstantiateWithFlags)(&exec, graph, 0));
 }
 
 TEST_F(SimulatedDriverGraphs, V1_parameters_of_an_instantiated_node_are_replaced_for_later_launches) {
@@ -213,7 +213,7 @@ TEST_F(SimulatedDriverGraphs, child_graphs_clones_and_whole_updates) {
   const CUDA_KERNEL_NODE_PARAMS next = appending(buffer, 2);
   OK(CU(cuGraphAddKernelNode)(&after, outer, &child, 1, &next));
   CUgraphExec exec = nullptr;
-  OK(CU(cuGraphInstantiate)(&exec, outer, 0));
+  OK(CU(cuGraphInstantiateWithFlags)(&exec, outer, 0));
   EXPECT_EQ(run(exec), 12u);
   CUgraph clone = nullptr;
   CUgraphNode in_clone = nullptr;

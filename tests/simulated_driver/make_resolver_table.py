@@ -38,8 +38,6 @@ for key in sorted(symbols):
         sys.exit(f"{base}: {len(symbols[key])} symbols, {len(versions[key])} versions")
     for (_, symbol), version in zip(sorted(symbols[key]), sorted(versions[key])):
         rows.append((base, per_thread, version, symbol))
-# cuda.h gives the plain name to another function from here on.
-rows.append(("cuGraphInstantiate", False, 12000, "cuGraphInstantiateWithFlags"))
 
 print("// Made by make_resolver_table.py: VERSION(base name, per-thread default stream, first CUDA version, exported symbol)")
 for base, per_thread, version, symbol in sorted(rows):

@@ -27,7 +27,7 @@ class SimulatedDriverRecord : public SimulatedDriver {
       CUgraph graph = nullptr;
       CUgraphExec exec = nullptr;
       OK(CU(cuStreamEndCapture)(stream, &graph));
-      OK(CU(cuGraphInstantiate)(&exec, graph, 0));
+      OK(CU(cuGraphInstantiateWithFlags)(&exec, graph, 0));
       OK(CU(cuGraphLaunch)(exec, stream));
     }
     OK(CU(cuStreamSynchronize)(stream));

@@ -60,9 +60,9 @@ CUresult resolve(const char* name, void** function, int version, cuuint64_t flag
     if (status != nullptr) *status = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
     return CUDA_ERROR_NOT_FOUND;
   }
-  void* symbol = nullptr;
-  if (flags == CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) symbol = newest(found->second.per_thread, version);
-  if (symbol == nullptr) symbol = newest(found->second.plain, version);
+  const Family& family = found->second;
+  const bool per_thread = flags == CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM && !family.per_thread.empty();
+  void* const symbol = newest(per_thread ? family.per_thread : family.plain, version);
   if (status != nullptr) {
     *status = symbol != nullptr ? CU_GET_PROC_ADDRESS_SUCCESS : CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT;
   }
