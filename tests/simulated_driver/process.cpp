@@ -35,11 +35,15 @@ void at_exit() {
   write_call_counts();
 }
 
+// Calls may come from other destructors of an ending thread, before or after this one: it is a thread without a context then.
+thread_local Thread* cached_thread = nullptr;
+
 pthread_key_t thread_key() {
   static const pthread_key_t key = [] {
     pthread_key_t made{};
     pthread_key_create(&made, [](void* ended) {
       const std::unique_ptr<Thread> thread(static_cast<Thread*>(ended));
+      cached_thread = nullptr;
       for (const auto& [context, stream] : thread->default_streams) retire_default_stream(stream);
     });
     return made;
@@ -50,14 +54,13 @@ pthread_key_t thread_key() {
 }  // namespace
 
 Thread& this_thread() {
-  static thread_local Thread* cached = nullptr;
   static std::atomic<unsigned> next{1};
-  if (cached == nullptr) {
-    cached = new Thread;
-    cached->id = next.fetch_add(1);
-    pthread_setspecific(thread_key(), cached);
+  if (cached_thread == nullptr) {
+    cached_thread = new Thread;
+    cached_thread->id = next.fetch_add(1);
+    pthread_setspecific(thread_key(), cached_thread);
   }
-  return *cached;
+  return *cached_thread;
 }
 
 CUresult process_state() {
