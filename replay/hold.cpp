@@ -30,9 +30,10 @@ Decision Engine::Impl::hold(const Call& call, CUresult& result) noexcept {
     return Decision::pass;
   }
   if (pass->epoch != epoch.load(std::memory_order_acquire)) demote(*pass);
-  Lane* lane = lane_of(*pass, call.stream);
+  // A stream that is captured is asked nothing else: some questions end the capture.
   const bool captured = captures_active.load(std::memory_order_acquire) != 0 && is_capturing(call.stream);
-  if (lane == nullptr || captured) {
+  Lane* lane = captured ? nullptr : lane_of(*pass, call.stream);
+  if (lane == nullptr) {
     const Reason reason = captured ? Reason::program_capture : Reason::unknown_stream;
     flush_pass(*pass, reason, nullptr);
     if (!captured) order_stream(call.stream, capture::to_string(reason));
@@ -76,6 +77,9 @@ bool Engine::Impl::take(const Call& call, OpenRegion& pass, Lane& lane, CUresult
   Segment& segment = variant.segment_of(index);
   if (segment.state != Segment::State::built) return false;
   const std::lock_guard guard(lane.lock);
+  std::uint32_t moved = 0;
+  if (!absorb(call, variant, index, moved)) return false;
+  pass.moved_bytes += moved;
   if (index == segment.first) {
     if (!timer.start()) return false;
     if (lane.holds()) flush_locked(lane, Reason::other_thread, "another region on the same stream");
@@ -84,7 +88,6 @@ bool Engine::Impl::take(const Call& call, OpenRegion& pass, Lane& lane, CUresult
              lane.held_first + lane.held_count.load(std::memory_order_relaxed) != index) {
     return false;  // issued by somebody meanwhile: the rest of the segment passes
   }
-  pass.moved_bytes += absorb(call, variant, index);
   lane.held_count.store(index + 1 - segment.first, std::memory_order_relaxed);
   ++pass.counters.calls;
   ++pass.counters.held;

@@ -3,6 +3,8 @@
 #include <mutex>
 #include <new>
 
+#include "replay/build.h"
+
 namespace refrain::replay {
 
 Lane* LaneTable::known(CUstream stream, CUcontext current) noexcept {
@@ -26,6 +28,7 @@ Lane* LaneTable::make(CUstream stream, CUcontext current) {
   StreamKind kind = StreamKind::legacy;
   int priority = 0;
   if (!is_legacy(stream)) {
+    const RelaxedCaptureMode relaxed(driver_);
     unsigned flags = 0;
     if (driver_.cuStreamGetCtx(stream, &context) != CUDA_SUCCESS ||
         driver_.cuStreamGetFlags(stream, &flags) != CUDA_SUCCESS ||

@@ -33,7 +33,7 @@ bool configuration_fits(const KernelCall& call, const Operation& operation, cons
   return call.shared <= node.accepted_shared;
 }
 
-// A pointer to the value of each parameter, wherever the call keeps it. False: the call has none, let the driver judge.
+// Where the call keeps the value of each parameter. find_source() false: nowhere, let the driver judge.
 struct Source {
   void* const* pointers = nullptr;
   const std::byte* block = nullptr;
@@ -44,12 +44,8 @@ struct Source {
 
 bool find_source(const KernelCall& call, const capture::Layout& layout, Source& source) noexcept {
   if (call.parameters != nullptr) {
-    if (call.extra != nullptr) return false;
     source.pointers = call.parameters;
-    for (std::size_t index = 0; index < layout.parameters.size(); ++index) {
-      if (call.parameters[index] == nullptr) return false;
-    }
-    return true;
+    return call.extra == nullptr;
   }
   if (call.extra == nullptr) return layout.parameters.empty();
   std::size_t bytes = 0;
@@ -213,7 +209,8 @@ bool same_bytes(const KernelCall& call, const Variant& variant, std::uint32_t in
   const std::byte* shadow = variant.sequence.bytes_of(operation);
   std::size_t number = 0;
   for (const capture::Parameter& parameter : layout.parameters) {
-    if (!equal_value(shadow + parameter.offset, source.at(number++, parameter), parameter.size)) return false;
+    const void* value = source.at(number++, parameter);
+    if (value == nullptr || !equal_value(shadow + parameter.offset, value, parameter.size)) return false;
   }
   return true;
 }
@@ -237,6 +234,7 @@ unsigned likeness(const KernelCall& call, const Variant& variant, std::uint32_t 
   std::uint64_t equal = 0;
   for (const capture::Parameter& parameter : layout.parameters) {
     const void* value = source.at(number++, parameter);
+    if (value == nullptr) return 0;
     compare_addresses(shadow + parameter.offset, value, parameter.size, found);
     if (equal_value(shadow + parameter.offset, value, parameter.size)) equal += parameter.size;
   }
@@ -270,44 +268,47 @@ std::uint32_t moved_address_bytes(const capture::Sequence& one, const capture::S
   return found.all - found.equal;
 }
 
-std::uint32_t absorb(const KernelCall& call, Variant& variant, std::uint32_t index) noexcept {
+bool absorb(const KernelCall& call, Variant& variant, std::uint32_t index, std::uint32_t& moved) noexcept {
   Operation& operation = variant.sequence.operations[index];
-  const capture::Layout& layout = operation.function->layout;
+  Source source;
+  if (!find_source(call, operation.function->layout, source)) return false;
   bool changed = false;
-  Addresses moved;
   if (!(call.grid == operation.grid && call.block == operation.block && call.shared == operation.shared)) {
     operation.grid = call.grid;
     operation.block = call.block;
     operation.shared = call.shared;
     changed = true;
   }
-  Source source;
-  source.pointers = call.parameters;
-  std::size_t bytes = 0;
-  if (source.pointers == nullptr && call.extra != nullptr) packed_block(call.extra, source.block, bytes);
+  Addresses addresses;
   std::byte* shadow = variant.sequence.bytes_of(operation);
   std::size_t number = 0;
-  for (const capture::Parameter& parameter : layout.parameters) {
+  bool complete = true;
+  for (const capture::Parameter& parameter : operation.function->layout.parameters) {
     const void* value = source.at(number++, parameter);
+    complete = value != nullptr;
+    if (!complete) break;
     if (equal_value(shadow + parameter.offset, value, parameter.size)) continue;
-    compare_addresses(shadow + parameter.offset, value, parameter.size, moved);
+    compare_addresses(shadow + parameter.offset, value, parameter.size, addresses);
     std::memcpy(shadow + parameter.offset, value, parameter.size);
     changed = true;
   }
   if (changed) variant.mark_changed(index);
-  return moved.all - moved.equal;
+  moved = addresses.all - addresses.equal;
+  return complete;
 }
 
-std::uint32_t absorb(const MemsetCall& call, Variant& variant, std::uint32_t index) noexcept {
+bool absorb(const MemsetCall& call, Variant& variant, std::uint32_t index, std::uint32_t& moved) noexcept {
   const Addresses before = addresses(value_of<capture::MemsetBytes>(variant.sequence, index), call.bytes);
   absorb_value(call.bytes, variant, index);
-  return before.all - before.equal;
+  moved = before.all - before.equal;
+  return true;
 }
 
-std::uint32_t absorb(const CopyCall& call, Variant& variant, std::uint32_t index) noexcept {
+bool absorb(const CopyCall& call, Variant& variant, std::uint32_t index, std::uint32_t& moved) noexcept {
   const Addresses before = addresses(value_of<capture::CopyBytes>(variant.sequence, index), call.bytes);
   absorb_value(call.bytes, variant, index);
-  return before.all - before.equal;
+  moved = before.all - before.equal;
+  return true;
 }
 
 bool describe(const KernelCall& call, const capture::Function* function, Operation& operation,
@@ -329,7 +330,9 @@ bool describe(const KernelCall& call, const capture::Function* function, Operati
   bytes.assign(function->layout.bytes, std::byte{0});
   std::size_t number = 0;
   for (const capture::Parameter& parameter : function->layout.parameters) {
-    std::memcpy(bytes.data() + parameter.offset, source.at(number++, parameter), parameter.size);
+    const void* value = source.at(number++, parameter);
+    if (value == nullptr) return false;
+    std::memcpy(bytes.data() + parameter.offset, value, parameter.size);
   }
   return true;
 }

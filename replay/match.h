@@ -40,10 +40,11 @@ unsigned likeness(const MemsetCall& call, const Variant& variant, std::uint32_t 
 unsigned likeness(const CopyCall& call, const Variant& variant, std::uint32_t operation) noexcept;
 
 /// Writes the call's configuration and bytes into the shadow and marks the operation when something changed.
-/// compare() must have said equal. Returns how many bytes of addresses moved.
-std::uint32_t absorb(const KernelCall& call, Variant& variant, std::uint32_t operation) noexcept;
-std::uint32_t absorb(const MemsetCall& call, Variant& variant, std::uint32_t operation) noexcept;
-std::uint32_t absorb(const CopyCall& call, Variant& variant, std::uint32_t operation) noexcept;
+/// compare() must have said equal. `moved`: bytes of addresses that did. False when the call lacks a value: it must
+/// pass.
+bool absorb(const KernelCall& call, Variant& variant, std::uint32_t operation, std::uint32_t& moved) noexcept;
+bool absorb(const MemsetCall& call, Variant& variant, std::uint32_t operation, std::uint32_t& moved) noexcept;
+bool absorb(const CopyCall& call, Variant& variant, std::uint32_t operation, std::uint32_t& moved) noexcept;
 
 /// How many bytes of addresses differ between the operations of two sequences of one structure, of `all` that there
 /// are.

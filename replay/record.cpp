@@ -169,7 +169,8 @@ void Engine::Impl::record(const Call& call, OpenRegion& pass, Lane& lane, After 
     }
     if (may) {
       pass.recording = left.sequence.prefix(pass.cursor);
-      // A cut where the branches part lets both replay what they share, and then their own; not for a piece too short to replay.
+      // A cut where the branches part lets both replay what they share, and then their own; not for a piece too short
+      // to replay.
       const bool inside = pass.cursor < left.sequence.size();
       if (!inside || pass.cursor - left.segment_of(pass.cursor).first >= settings.segment_min) {
         pass.recording.add_break("another branch");

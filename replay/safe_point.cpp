@@ -16,7 +16,8 @@ void Engine::safe_point() noexcept {
 }
 
 void Engine::Impl::build_pending(Region* only) noexcept {
-  if (pauses.load(std::memory_order_relaxed) != 0) return;
+  // While the program captures, nothing is asked of its streams and nothing is built.
+  if (pauses.load(std::memory_order_relaxed) != 0 || captures_active.load(std::memory_order_acquire) != 0) return;
   if (only == nullptr) builds_pending.store(false, std::memory_order_release);
   for (const std::unique_ptr<Region>& region : regions) {
     if (region == nullptr || (only != nullptr && region.get() != only)) continue;

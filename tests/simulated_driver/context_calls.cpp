@@ -267,10 +267,11 @@ SIM(cuDevicePrimaryCtxRetain)(CUcontext* out, CUdevice device) {
   const std::lock_guard lock(of.mutex);
   if (of.context == nullptr) {
     of.context = create_context(device, of.flags, true);
+  } else if (const CUresult error = of.context->error.load(); error != CUDA_SUCCESS) {
+    return error;  // what faulted stays faulted: only a new process helps
   } else if (!of.active()) {
     revive_context(of.context);
   }
-  if (const CUresult error = of.context->error.load(); error != CUDA_SUCCESS) return error;
   ++of.retained;
   *out = of.context->handle;
   return CUDA_SUCCESS;

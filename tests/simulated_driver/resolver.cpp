@@ -48,38 +48,44 @@ void* newest(const std::vector<Version>& versions, int wanted) {
   return symbol;
 }
 
-CUresult resolve(const char* name, void** function, int version, cuuint64_t flags,
-                 CUdriverProcAddressQueryResult* status) {
+/// The symbol for a request, and the status of the search; null is no error here.
+CUresult search(const char* name, int version, cuuint64_t flags, void** symbol,
+                CUdriverProcAddressQueryResult* status) {
   constexpr cuuint64_t known = CU_GET_PROC_ADDRESS_LEGACY_STREAM | CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
-  if (name == nullptr || function == nullptr || (flags & ~known) != 0 || flags == known)
-    return CUDA_ERROR_INVALID_VALUE;
-  if (version > options().driver_version) return CUDA_ERROR_INVALID_VALUE;
-  *function = nullptr;
+  if (name == nullptr || (flags & ~known) != 0 || version > options().driver_version) return CUDA_ERROR_INVALID_VALUE;
+  *symbol = nullptr;
+  *status = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
   const auto found = families().find(name);
-  if (found == families().end()) {
-    if (status != nullptr) *status = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
-    return CUDA_ERROR_NOT_FOUND;
-  }
+  if (found == families().end()) return CUDA_SUCCESS;
   const Family& family = found->second;
-  const bool per_thread = flags == CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM && !family.per_thread.empty();
-  void* const symbol = newest(per_thread ? family.per_thread : family.plain, version);
-  if (status != nullptr) {
-    *status = symbol != nullptr ? CU_GET_PROC_ADDRESS_SUCCESS : CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT;
-  }
-  // A name that exists, but only in newer versions, is no error: the status tells.
-  *function = symbol;
+  const bool per_thread = (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0 && !family.per_thread.empty();
+  *symbol = newest(per_thread ? family.per_thread : family.plain, version);
+  *status = *symbol != nullptr ? CU_GET_PROC_ADDRESS_SUCCESS : CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT;
   return CUDA_SUCCESS;
 }
 
 }  // namespace
 
+// The second version tells by the status alone that there is nothing to give; the first one by its result.
 SIM(cuGetProcAddress_v2)
 (const char* name, void** function, int version, cuuint64_t flags, CUdriverProcAddressQueryResult* status) {
-  return resolve(name, function, version, flags, status);
+  CUdriverProcAddressQueryResult outcome{};
+  void* symbol = nullptr;
+  if (function == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (const CUresult result = search(name, version, flags, &symbol, &outcome); result != CUDA_SUCCESS) return result;
+  *function = symbol;
+  if (status != nullptr) *status = outcome;
+  return CUDA_SUCCESS;
 }
 
 SIM(cuGetProcAddress)(const char* name, void** function, int version, cuuint64_t flags) {
-  return resolve(name, function, version, flags, nullptr);
+  CUdriverProcAddressQueryResult outcome{};
+  void* symbol = nullptr;
+  if (function == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (const CUresult result = search(name, version, flags, &symbol, &outcome); result != CUDA_SUCCESS) return result;
+  if (symbol == nullptr) return CUDA_ERROR_NOT_FOUND;
+  *function = symbol;
+  return CUDA_SUCCESS;
 }
 
 SIM(cuGetExportTable)(const void** table, const CUuuid* id) {
