@@ -21,7 +21,7 @@
   FUNCTION(cuModuleGetFunction) FUNCTION(cuModuleGetGlobal) FUNCTION(cuLibraryLoadData) FUNCTION(cuLibraryUnload)     \
   FUNCTION(cuLibraryGetKernel) FUNCTION(cuKernelGetFunction) FUNCTION(cuFuncGetAttribute) FUNCTION(cuFuncSetAttribute)\
   FUNCTION(cuFuncGetParamInfo) FUNCTION(cuKernelGetParamInfo) FUNCTION(cuFuncGetName) FUNCTION(cuKernelGetName)       \
-  FUNCTION(cuMemAlloc) FUNCTION(cuMemFree) FUNCTION(cuMemAllocAsync) FUNCTION(cuMemFreeAsync) FUNCTION(cuMemHostAlloc)\
+  FUNCTION(cuMemAlloc) FUNCTION(cuMemFree) FUNCTION(cuDeviceGetDefaultMemPool) FUNCTION(cuMemPoolGetAttribute) FUNCTION(cuMemAllocAsync) FUNCTION(cuMemFreeAsync) FUNCTION(cuMemHostAlloc)\
   FUNCTION(cuMemFreeHost) FUNCTION(cuMemHostRegister) FUNCTION(cuMemHostUnregister)                                   \
   FUNCTION(cuMemHostGetDevicePointer) FUNCTION(cuMemGetInfo) FUNCTION(cuMemcpyHtoD) FUNCTION(cuMemcpyDtoH)            \
   FUNCTION(cuMemcpyDtoD) FUNCTION(cuMemcpyHtoDAsync) FUNCTION(cuMemcpyDtoHAsync) FUNCTION(cuMemcpyDtoDAsync)          \
@@ -30,7 +30,7 @@
   FUNCTION(cuMemAddressFree) FUNCTION(cuMemCreate) FUNCTION(cuMemRelease) FUNCTION(cuMemMap) FUNCTION(cuMemUnmap)     \
   FUNCTION(cuMemSetAccess) FUNCTION(cuStreamCreate) FUNCTION(cuStreamCreateWithPriority) FUNCTION(cuStreamDestroy)    \
   FUNCTION(cuStreamSynchronize) FUNCTION(cuStreamQuery) FUNCTION(cuStreamWaitEvent) FUNCTION(cuStreamBeginCapture)    \
-  FUNCTION(cuStreamEndCapture) FUNCTION(cuStreamIsCapturing) FUNCTION(cuStreamGetCaptureInfo)                         \
+  FUNCTION(cuStreamEndCapture) FUNCTION(cuStreamIsCapturing) FUNCTION(cuStreamGetFlags) FUNCTION(cuStreamGetCaptureInfo)                         \
   FUNCTION(cuStreamSetAttribute) FUNCTION(cuStreamGetAttribute) FUNCTION(cuThreadExchangeStreamCaptureMode)           \
   FUNCTION(cuStreamWaitValue32) FUNCTION(cuStreamWriteValue32) FUNCTION(cuEventCreate) FUNCTION(cuEventDestroy)       \
   FUNCTION(cuEventRecord) FUNCTION(cuEventSynchronize) FUNCTION(cuEventQuery) FUNCTION(cuEventElapsedTime)            \

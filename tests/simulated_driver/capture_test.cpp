@@ -111,6 +111,17 @@ TEST_F(SimulatedDriverCapture, streams_fork_and_join_by_events) {
   OK(CU(cuEventDestroy)(event));
 }
 
+// As driver 580 answered, in every mode.
+TEST_F(SimulatedDriverCapture, O7_the_question_for_a_stream_s_flags_ends_its_capture) {
+  unsigned flags = 0;
+  for (CUstreamCaptureMode mode : {global, thread_local_mode, relaxed}) {
+    OK(begin(mode));
+    FAILS(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, CU(cuStreamGetFlags)(stream, &flags));
+    EXPECT_EQ(status(stream), CU_STREAM_CAPTURE_STATUS_INVALIDATED);
+    FAILS(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, end());
+  }
+}
+
 TEST_F(SimulatedDriverCapture, O6_unsafe_calls_invalidate_a_capture_of_this_thread) {
   CUdeviceptr address = 0;
   for (CUstreamCaptureMode mode : {global, thread_local_mode}) {

@@ -194,15 +194,26 @@ TEST_F(SimulatedDriverLaunch, images_that_are_no_ptx_are_refused) {
   EXPECT_EQ(read(table), 17u);
 }
 
-TEST_F(SimulatedDriverLaunch, a_kernel_without_a_host_version_cannot_be_launched) {
+TEST_F(SimulatedDriverLaunch, a_kernel_needs_a_host_version_from_the_program_or_from_a_library) {
   if (!on_simulation()) GTEST_SKIP() << "real driver";
+  const std::string name = "SimulatedDriverLaunch.a_kernel_needs_a_host_version_from_the_program_or_from_a_library";
+  if (!run_by_another()) {
+    EXPECT_EQ(run_again(name, {{"REFRAIN_SIM_KERNELS", ""}}), 0);
+    EXPECT_EQ(run_again(name, {{"REFRAIN_SIM_KERNELS", EXTRA_KERNELS}}), 0);
+    return;
+  }
   CUmodule loaded = nullptr;
   CUfunction function = nullptr;
   OK(CU(cuModuleLoadData)(&loaded,
-                          ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry unheard_of() { ret; }\n"));
+                          ".version 8.0\n.target sm_90\n.address_size 64\n"
+                          ".visible .entry unheard_of(.param .u64 address) { ret; }\n"));
   OK(CU(cuModuleGetFunction)(&function, loaded, "unheard_of"));
-  FAILS(CUDA_ERROR_NO_BINARY_FOR_GPU, launch(function, stream, nullptr));
-  OK(CU(cuModuleUnload)(loaded));
+  CUdeviceptr address = buffer;
+  void* parameters[] = {&address};
+  const bool has_library = std::string(std::getenv("REFRAIN_SIM_KERNELS")) != "";
+  FAILS(has_library ? CUDA_SUCCESS : CUDA_ERROR_NO_BINARY_FOR_GPU, launch(function, stream, parameters));
+  OK(CU(cuStreamSynchronize)(stream));
+  EXPECT_EQ(read(buffer), has_library ? 4711u : 0u);
 }
 
 TEST_F(SimulatedDriverLaunch, L6_handles_of_unloaded_code_are_invalid_and_their_values_can_come_back) {

@@ -140,6 +140,8 @@ SIM(cuStreamGetFlags)(CUstream handle, unsigned* flags) {
   std::shared_ptr<Stream> stream;
   if (const CUresult result = find_stream(handle, &stream); result != CUDA_SUCCESS) return result;
   if (flags == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  // Seen on driver 580: of all questions about a stream, this one ends a capture.
+  if (stream->capturing.load()) return refuse_in_capture(*stream);
   *flags = stream->flags;
   return CUDA_SUCCESS;
 }
