@@ -103,6 +103,11 @@ struct Engine::Impl {
   Decision follow(const Call& call, Thread& thread, OpenRegion& pass, Lane& lane, CUresult& result) noexcept;
   template <typename Call>
   bool take(const Call& call, OpenRegion& pass, Lane& lane, CUresult& result) noexcept;
+  bool is_acceptable(const KernelCall& call, const Variant& variant, std::uint32_t index) const noexcept;
+  bool is_acceptable(const MemsetCall& call, const Variant& variant, std::uint32_t index) const noexcept;
+  bool is_acceptable(const CopyCall& call, const Variant& variant, std::uint32_t index) const noexcept;
+  bool is_memory_as_recorded(const Variant& variant, std::uint32_t index) const noexcept;
+  bool is_known_memory(std::uint64_t address, std::uint64_t bytes) const noexcept;
   Lane* lane_of(OpenRegion& pass, CUstream stream) noexcept;
   bool is_capturing(CUstream stream) noexcept;
   void begin_hold(Lane& lane, OpenRegion& pass, std::uint32_t first) noexcept;

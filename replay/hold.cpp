@@ -70,12 +70,40 @@ Decision Engine::Impl::follow(const Call& call, Thread& thread, OpenRegion& pass
   return Decision::report;
 }
 
+// The driver refuses a fill or copy of memory that it does not know when the call is made: such a call must pass.
+bool Engine::Impl::is_acceptable(const KernelCall&, const Variant&, std::uint32_t) const noexcept { return true; }
+
+bool Engine::Impl::is_acceptable(const MemsetCall& call, const Variant& variant, std::uint32_t index) const noexcept {
+  if (same_bytes(call, variant, index) && is_memory_as_recorded(variant, index)) return true;
+  const capture::MemsetBytes& fill = call.bytes;
+  const std::uint64_t row = fill.width * fill.element_size;
+  return is_known_memory(fill.destination, fill.height > 1 ? fill.pitch * (fill.height - 1) + row : row);
+}
+
+bool Engine::Impl::is_acceptable(const CopyCall& call, const Variant& variant, std::uint32_t index) const noexcept {
+  if (same_bytes(call, variant, index) && is_memory_as_recorded(variant, index)) return true;
+  return is_known_memory(call.bytes.destination, call.bytes.bytes) &&
+         is_known_memory(call.bytes.source, call.bytes.bytes);
+}
+
+bool Engine::Impl::is_memory_as_recorded(const Variant& variant, std::uint32_t index) const noexcept {
+  return variant.segments[variant.nodes[index].segment].memory_generation ==
+         memory_generation.load(std::memory_order_acquire);
+}
+
+bool Engine::Impl::is_known_memory(std::uint64_t address, std::uint64_t bytes) const noexcept {
+  CUdeviceptr base = 0;
+  std::size_t size = 0;
+  return driver.cuMemGetAddressRange_v2(&base, &size, address) == CUDA_SUCCESS && address >= base && bytes <= size &&
+         address - base <= size - bytes;
+}
+
 template <typename Call>
 bool Engine::Impl::take(const Call& call, OpenRegion& pass, Lane& lane, CUresult& result) noexcept {
   Variant& variant = *pass.variant;
   const std::uint32_t index = pass.cursor;
   Segment& segment = variant.segment_of(index);
-  if (segment.state != Segment::State::built) return false;
+  if (segment.state != Segment::State::built || !is_acceptable(call, variant, index)) return false;
   const std::lock_guard guard(lane.lock);
   std::uint32_t moved = 0;
   if (!absorb(call, variant, index, moved)) return false;

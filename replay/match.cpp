@@ -49,7 +49,8 @@ bool find_source(const KernelCall& call, const capture::Layout& layout, Source& 
   }
   if (call.extra == nullptr) return layout.parameters.empty();
   std::size_t bytes = 0;
-  return packed_block(call.extra, source.block, bytes) && bytes >= layout.bytes;
+  // A larger block is refused by the driver (error 701), a smaller one leaves bytes that nobody passed.
+  return packed_block(call.extra, source.block, bytes) && bytes == layout.bytes;
 }
 
 // Most parameters are pointers and 4-byte scalars: those are compared as words.

@@ -161,6 +161,23 @@ TEST_F(Engine, memsets_are_held_and_patched) {
   EXPECT_EQ(program->counters().replayed, 4u);
 }
 
+TEST_F(Engine, a_fill_outside_of_known_memory_is_the_driver_s_to_refuse) {
+  start();
+  auto set = [&](std::uint64_t address, std::uint64_t words) {
+    program->in_region([&] {
+      program->memset(address, 0, words);
+      program->launch(first, {address, 1});
+    });
+  };
+  set(0x1000, 16);
+  program->synchronize();
+  set(0x1000, 16);
+  EXPECT_EQ(program->counters().replayed, 2u);
+  set(0xfff0, 16);
+  EXPECT_EQ(program->counters().replayed, 2u) << "it ends behind the memory";
+  EXPECT_TRUE(compared());
+}
+
 TEST_F(Engine, an_ordering_call_issues_what_is_held_and_the_pass_goes_on) {
   policy::Settings settings = Program::region_settings();
   settings.segment_max = 2;

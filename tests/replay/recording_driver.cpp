@@ -222,6 +222,11 @@ const replay::Driver& RecordingDriver::start() {
   driver.cuLaunchKernel = launch;
   driver.cuLaunchKernelEx = launch_ex;
   driver.cuMemsetD32Async = set_words;
+  driver.cuMemGetAddressRange_v2 = [](CUdeviceptr* base, size_t* size, CUdeviceptr) {  // all memory below 64 KiB
+    *base = 0;
+    *size = 65536;
+    return CUDA_SUCCESS;
+  };
   driver.cuFuncGetParamInfo = layout;
   driver.cuFuncGetName = [](const char** name, CUfunction) {
     *name = "kernel";

@@ -35,7 +35,8 @@ void at_exit() {
   write_call_counts();
 }
 
-// Calls may come from other destructors of an ending thread, before or after this one: it is a thread without a context then.
+// Calls may come from other destructors of an ending thread, before or after this one: it is a thread without a context
+// then.
 thread_local Thread* cached_thread = nullptr;
 
 pthread_key_t thread_key() {
