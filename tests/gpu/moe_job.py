@@ -20,6 +20,8 @@ import torch  # noqa: E402
 from torch import nn  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
 
+BATCHES = 64  # different ones, used in turn
+
 
 def arguments(parser=None):
     """The options of the job, for this program and for those that run the same job."""
@@ -157,8 +159,10 @@ class Job:
         self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=1e-3, weight_decay=0.01)
         self.schedule = torch.optim.lr_scheduler.LambdaLR(self.optimizer, lambda step: min(1.0, (step + 1) / 20))
         self.data = torch.Generator().manual_seed(options.seed)
+        self.batches = [self.make_batch() for _ in range(BATCHES)]  # as a data loader would have them ready
+        self.steps = 0
 
-    def batch(self):
+    def make_batch(self):
         """Sequences that can be learnt: each token follows from the one before, but for some noise."""
         options = self.options
         tokens = torch.empty(options.batch, options.length + 1, dtype=torch.long)
@@ -171,7 +175,8 @@ class Job:
 
     def step(self, on_gradients=None):
         """One step; returns its loss on the device. `on_gradients` is called before the optimizer."""
-        tokens, targets = self.batch()
+        tokens, targets = self.batches[self.steps % BATCHES]
+        self.steps += 1
         with torch.autocast(self.options.device, dtype=torch.bfloat16, enabled=self.options.bf16):
             loss = self.model(tokens, targets)
         self.optimizer.zero_grad()

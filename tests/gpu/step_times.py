@@ -31,7 +31,7 @@ def measure(job, steps, device):
 
 def main():
     parser = moe_job.arguments()
-    parser.add_argument("--blocks", type=int, default=10, help="blocks of each arm")
+    parser.add_argument("--blocks", type=int, default=20, help="blocks of each arm")
     parser.add_argument("--block-steps", type=int, default=10)
     parser.add_argument("--warm-up", type=int, default=20)
     options = parser.parse_args()
