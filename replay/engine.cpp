@@ -8,10 +8,13 @@
 #include "replay/engine_impl.h"
 
 namespace refrain::replay {
-namespace {
 
 // One word of static TLS; the block behind it lives on the heap until thread_ends().
-__attribute__((tls_model("initial-exec"))) thread_local Thread* current_thread = nullptr;
+[[gnu::tls_model("initial-exec")]] constinit thread_local ThreadGlance* thread_glance = nullptr;
+
+namespace {
+
+Thread* current_thread() noexcept { return static_cast<Thread*>(thread_glance); }
 
 constexpr const char* names[] = {
 #define ENTRY(name, group) #name,
@@ -55,6 +58,7 @@ Engine::Impl::Impl(const Driver& driver_table, const policy::Settings& all_setti
 Engine::Engine(const Driver& driver, const policy::Settings& settings, capture::LogWriter* log) noexcept {
   try {
     impl_ = std::make_unique<Impl>(driver, settings, log);
+    glance_ = impl_.get();
   } catch (const std::bad_alloc&) {  // active() says no
   }
 }
@@ -67,7 +71,7 @@ Engine::~Engine() {
 }
 
 Thread* Engine::Impl::this_thread() noexcept {
-  if (current_thread != nullptr) return current_thread;
+  if (thread_glance != nullptr) return current_thread();
   auto* thread = new (std::nothrow) Thread;
   if (thread == nullptr) return nullptr;
   try {
@@ -77,7 +81,7 @@ Thread* Engine::Impl::this_thread() noexcept {
     delete thread;
     return nullptr;
   }
-  current_thread = thread;
+  thread_glance = thread;
   return thread;
 }
 
@@ -179,7 +183,7 @@ void Engine::leave(OpenRegion* pass) noexcept {
     pass->outer = std::exchange(impl_->process_spare, pass);
     return;
   }
-  Thread* thread = current_thread;
+  Thread* thread = current_thread();
   if (thread == nullptr || pass->owner != thread) {
     {
       const std::lock_guard guard(impl_->threads_lock);
@@ -208,7 +212,7 @@ void Engine::leave(OpenRegion* pass) noexcept {
 }
 
 void Engine::thread_ends() noexcept {
-  Thread* thread = std::exchange(current_thread, nullptr);
+  Thread* thread = static_cast<Thread*>(std::exchange(thread_glance, nullptr));
   if (thread == nullptr || impl_ == nullptr) return;
   for (OpenRegion* pass = thread->top; pass != nullptr; pass = pass->outer) impl_->finish(*pass, false);
   const std::lock_guard guard(impl_->threads_lock);

@@ -9,6 +9,8 @@
 // off.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <string_view>
 
@@ -57,6 +59,25 @@ enum class Decision : std::uint8_t {
 /// A region that is open on a thread, until it is left.
 struct OpenRegion;
 
+/// What the hooks of a thread look at and count before anything else: what the engine knows of the thread begins with
+/// it.
+struct ThreadGlance {
+  OpenRegion* top = nullptr;                    ///< the innermost open region of thread scope
+  std::atomic<std::uint64_t> launches_seen{0};  ///< written by this thread only
+  std::atomic<std::uint64_t> outside_calls{0};
+
+  static void add(std::atomic<std::uint64_t>& counter) noexcept {
+    counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
+};
+[[gnu::tls_model("initial-exec")]] extern constinit thread_local ThreadGlance* thread_glance;
+
+/// The same for the process.
+struct ProcessGlance {
+  std::atomic<OpenRegion*> process_top{nullptr};  ///< the innermost open region of process scope
+  std::atomic<int> lanes_holding{0};
+};
+
 class Engine {
  public:
   /// `driver` and `settings` must outlive the engine; `log` may be nullptr.
@@ -66,6 +87,16 @@ class Engine {
   Engine& operator=(const Engine&) = delete;
 
   // ---- stream operations that can be held
+  /// True, and counted, when no region is open here and nothing is held anywhere: the hook just makes the call.
+  bool passes(bool is_launch) noexcept {
+    ThreadGlance* thread = thread_glance;
+    if (thread == nullptr || thread->top != nullptr || glance_ == nullptr) return false;
+    if (glance_->process_top.load(std::memory_order_acquire) != nullptr) return false;
+    if (glance_->lanes_holding.load(std::memory_order_acquire) != 0) return false;
+    if (is_launch) ThreadGlance::add(thread->launches_seen);
+    ThreadGlance::add(thread->outside_calls);
+    return true;
+  }
   Decision hold(const KernelCall& call, CUresult& result) noexcept;
   Decision hold(const MemsetCall& call, CUresult& result) noexcept;
   Decision hold(const CopyCall& call, CUresult& result) noexcept;
@@ -118,6 +149,7 @@ class Engine {
 
  private:
   std::unique_ptr<Impl> impl_;
+  ProcessGlance* glance_ = nullptr;  ///< of impl_
 };
 
 }  // namespace refrain::replay

@@ -54,7 +54,7 @@ struct RetiredGraph {
   std::uint64_t bytes;
 };
 
-struct Engine::Impl {
+struct Engine::Impl : ProcessGlance {
   Impl(const Driver& driver_table, const policy::Settings& all_settings, capture::LogWriter* log_writer);
 
   const Driver& driver;
@@ -69,7 +69,6 @@ struct Engine::Impl {
 
   std::atomic<int> pauses{0};           ///< and stop(), which is never taken back
   std::atomic<std::uint64_t> epoch{1};  ///< steps when what open passes rely on may have changed
-  std::atomic<int> lanes_holding{0};
   std::atomic<int> captures_active{0};
   std::atomic<std::uint64_t> memory_generation{1};
   std::atomic<bool> builds_pending{false};
@@ -77,7 +76,6 @@ struct Engine::Impl {
 
   // Passes of process scope are never freed: a thread may look at one that has just been closed.
   Lock process_lock;
-  std::atomic<OpenRegion*> process_top{nullptr};
   OpenRegion* process_spare = nullptr;
 
   Lock threads_lock;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "capture/sequence.h"
+#include "replay/engine.h"
 #include "replay/lane.h"
 #include "replay/region.h"
 
@@ -62,8 +63,7 @@ enum class After : std::uint8_t {
 };
 
 /// What the engine knows about one thread.
-struct Thread {
-  OpenRegion* top = nullptr;  ///< the innermost open region of thread scope
+struct Thread : ThreadGlance {
   OpenRegion* after_pass = nullptr;
   Lane* after_lane = nullptr;
   After after = After::ignored;
@@ -71,13 +71,7 @@ struct Thread {
       nullptr;  ///< what the pass followed then, and where: another thread may move a process's pass
   std::uint32_t after_cursor = 0;
   capture::Reason after_reason{};
-  std::atomic<std::uint64_t> launches_seen{0};  ///< written by this thread only
-  std::atomic<std::uint64_t> outside_calls{0};
   OpenRegion* spare = nullptr;  ///< closed regions to use again, chained by `outer`
-
-  static void add(std::atomic<std::uint64_t>& counter) noexcept {
-    counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-  }
 };
 
 }  // namespace refrain::replay

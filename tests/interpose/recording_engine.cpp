@@ -47,6 +47,7 @@ struct Engine::Impl {};
 
 Engine::Engine(const Driver&, const policy::Settings&, capture::LogWriter*) noexcept {}
 Engine::~Engine() = default;
+[[gnu::tls_model("initial-exec")]] constinit thread_local ThreadGlance* thread_glance = nullptr;
 Decision Engine::hold(const KernelCall& call, CUresult& result) noexcept { return hold_call(call, result); }
 Decision Engine::hold(const MemsetCall& call, CUresult& result) noexcept { return hold_call(call, result); }
 Decision Engine::hold(const CopyCall& call, CUresult& result) noexcept { return hold_call(call, result); }
