@@ -26,13 +26,13 @@ const char* explanation(Reason) noexcept;  ///< the text for a person
 /// First line: who wrote this.
 struct HeaderRecord {
   std::string refrain_version, host, program, started;  ///< `started`: ISO 8601, UTC
-  int rank = -1;                                         ///< -1: the launcher told none
+  int rank = -1;                                        ///< -1: the launcher told none
   std::int64_t pid = 0;
-  std::string device;                                    ///< name of the first context's device
-  int driver_version = 0;                                ///< as cuDriverGetVersion tells it, 13000 for 13.0
-  std::string policy_source;                             ///< path, or "built-in"
-  std::string policy;                                    ///< the effective policy as JSON text
-  std::string mode;                                      ///< observe, replay, strict
+  std::string device;         ///< name of the first context's device
+  int driver_version = 0;     ///< as cuDriverGetVersion tells it, 13000 for 13.0
+  std::string policy_source;  ///< path, or "built-in"
+  std::string policy;         ///< the effective policy as JSON text
+  std::string mode;           ///< observe, replay, strict
 };
 
 struct OperationRecord {
@@ -81,7 +81,7 @@ struct FallbackRecord {
 struct RegionCounters {
   std::string region;
   std::uint64_t passes = 0, calls = 0, held = 0, passed = 0, replayed = 0, flushed = 0;
-  std::uint64_t patched = 0;        ///< replayed operations whose node was patched
+  std::uint64_t patched = 0;  ///< replayed operations whose node was patched
   std::uint64_t graph_launches = 0;
   std::uint64_t variants = 0, graphs = 0, graph_bytes = 0;
   struct Cause {
@@ -94,11 +94,12 @@ struct RegionCounters {
 /// Counters at an interval and at exit.
 struct CountersRecord {
   bool at_exit = false;
-  RegionCounters total;                ///< of the whole process, launches outside regions included; region is empty
-  std::uint64_t launches_seen = 0;     ///< kernel launches that came through any hook
+  RegionCounters total;             ///< of the whole process, launches outside regions included; region is empty
+  std::uint64_t launches_seen = 0;  ///< kernel launches that came through any hook
   std::uint64_t graph_bytes_limit = 0;
   std::uint64_t records_dropped = 0;
-  std::uint64_t fallbacks = 0;         ///< times that calls fell back or could not be held, the policy's own wishes not counted
+  std::uint64_t fallbacks =
+      0;  ///< times that calls fell back or could not be held, the policy's own wishes not counted
   std::vector<RegionCounters> regions;
   std::vector<std::string> unmatched_rules;  ///< range patterns that no range matched
   std::vector<std::string> ranges_seen;      ///< bounded: names that no rule selected, for hints
@@ -109,6 +110,7 @@ struct MessageRecord {
   std::string level, text;
 };
 
-using LogRecord = std::variant<HeaderRecord, SequenceRecord, GraphRecord, FallbackRecord, CountersRecord, MessageRecord>;
+using LogRecord =
+    std::variant<HeaderRecord, SequenceRecord, GraphRecord, FallbackRecord, CountersRecord, MessageRecord>;
 
 }  // namespace refrain::capture

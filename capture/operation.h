@@ -50,23 +50,23 @@ struct Attribute {
 
 /// A kernel function as the program's handle names it. Constant once published, until its code is unloaded.
 struct Function {
-  std::uint64_t handle = 0;        ///< CUfunction, or CUkernel cast to it
-  std::uint64_t owner = 0;         ///< module or library that holds the code; 0 when unknown
-  bool is_kernel_handle = false;   ///< the handle is a CUkernel
+  std::uint64_t handle = 0;       ///< CUfunction, or CUkernel cast to it
+  std::uint64_t owner = 0;        ///< module or library that holds the code; 0 when unknown
+  bool is_kernel_handle = false;  ///< the handle is a CUkernel
   bool layout_known = false;
-  bool eager = false;              ///< a policy rule keeps it eager
-  std::uint32_t max_threads = 0;   ///< per block; 0 when unknown
+  bool eager = false;                    ///< a policy rule keeps it eager
+  std::uint32_t max_threads = 0;         ///< per block; 0 when unknown
   std::uint32_t max_dynamic_shared = 0;  ///< bytes that a launch may ask for
   Layout layout;
-  std::string name;                ///< mangled, as the driver gives it; empty when unknown
+  std::string name;  ///< mangled, as the driver gives it; empty when unknown
 };
 
 /// The shadow bytes of a memset: what the last call asked for.
 struct MemsetBytes {
   std::uint64_t destination = 0;
-  std::uint64_t pitch = 0;         ///< bytes between rows; 0 for one row
-  std::uint64_t width = 0;         ///< elements in a row
-  std::uint64_t height = 0;        ///< rows
+  std::uint64_t pitch = 0;   ///< bytes between rows; 0 for one row
+  std::uint64_t width = 0;   ///< elements in a row
+  std::uint64_t height = 0;  ///< rows
   std::uint32_t value = 0;
   std::uint32_t element_size = 0;  ///< 1, 2 or 4 bytes
   friend constexpr bool operator==(const MemsetBytes&, const MemsetBytes&) = default;
@@ -85,8 +85,8 @@ struct CopyBytes {
 struct Operation {
   OperationKind kind = OperationKind::kernel;
   std::uint8_t attribute_count = 0;
-  std::uint16_t role = 0;          ///< which of the sequence's streams it came on: 0 is the first one seen
-  std::uint32_t shared = 0;        ///< dynamic shared memory in bytes
+  std::uint16_t role = 0;    ///< which of the sequence's streams it came on: 0 is the first one seen
+  std::uint32_t shared = 0;  ///< dynamic shared memory in bytes
   Dimensions grid, block;
   const Function* function = nullptr;  ///< kernels only
   std::uint32_t first_byte = 0;

@@ -12,7 +12,8 @@ constexpr std::uint64_t mix(std::uint64_t hash, std::uint64_t value) noexcept {
   return hash ^ (hash >> 33);
 }
 
-std::uint64_t structure_of(std::uint64_t hash, const Operation& operation, std::span<const Attribute> attributes) noexcept {
+std::uint64_t structure_of(std::uint64_t hash, const Operation& operation,
+                           std::span<const Attribute> attributes) noexcept {
   hash = mix(hash, static_cast<std::uint64_t>(operation.kind) << 32 | operation.role);
   hash = mix(hash, operation.function != nullptr ? operation.function->handle : 0);
   for (const Attribute& attribute : attributes) {
@@ -86,7 +87,8 @@ SequenceRecord describe(const Sequence& sequence, std::string region, std::uint3
     out.role = operation.role;
     if (operation.function != nullptr) {
       out.name = operation.function->name;
-      for (const Parameter& parameter : operation.function->layout.parameters) out.parameter_sizes.push_back(parameter.size);
+      for (const Parameter& parameter : operation.function->layout.parameters)
+        out.parameter_sizes.push_back(parameter.size);
     }
     for (const Attribute& attribute : sequence.attributes_of(operation)) out.attributes.push_back(attribute.id);
   }

@@ -23,7 +23,7 @@ struct Break {
 class Sequence {
  public:
   std::vector<Operation> operations;
-  std::vector<std::byte> bytes;       ///< the shadow: what the last call of each operation asked for
+  std::vector<std::byte> bytes;  ///< the shadow: what the last call of each operation asked for
   std::vector<Attribute> attributes;
   std::vector<Break> breaks;
   std::vector<std::shared_ptr<const Function>> functions;
@@ -37,7 +37,8 @@ class Sequence {
 
   /// Appends `operation` with its bytes and attributes; fills in the operation's positions.
   /// Kernel bytes are aligned to 16, so that every parameter keeps the alignment of its offset.
-  void append(Operation operation, std::span<const std::byte> operation_bytes, std::span<const Attribute> operation_attributes);
+  void append(Operation operation, std::span<const std::byte> operation_bytes,
+              std::span<const Attribute> operation_attributes);
   /// Notes a cut before the next operation. Cuts at the same place keep the first cause.
   void add_break(const char* cause);
   /// A copy of the first `count` operations, as they are now.

@@ -122,7 +122,8 @@ void nothing(const refrain::tests::simulated::KernelContext&) {}
 
 }  // namespace
 
-extern "C" __attribute__((visibility("default"))) void refrain_sim_register(refrain::tests::simulated::Registry* registry);
+extern "C" __attribute__((visibility("default"))) void refrain_sim_register(
+    refrain::tests::simulated::Registry* registry);
 extern "C" void refrain_sim_register(refrain::tests::simulated::Registry* registry) {
   for (int count : parameter_counts) registry->register_kernel(kernel_name(count).c_str(), nothing);
 }

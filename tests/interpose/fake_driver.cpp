@@ -145,14 +145,16 @@ EXPORT int cudbgFutureDebug() { return 77; }
 
 #define FUTURE(number) \
   EXPORT int cuFuture##number() { return 30000 + number; }
-#define FUTURE_TEN(tens)                                                                                          \
-  FUTURE(tens##0)                                                                                                 \
-  FUTURE(tens##1)                                                                                                 \
-  FUTURE(tens##2) FUTURE(tens##3) FUTURE(tens##4) FUTURE(tens##5) FUTURE(tens##6) FUTURE(tens##7) FUTURE(tens##8) \
-      FUTURE(tens##9)
+#define FUTURE_TEN(tens) \
+  FUTURE(tens##0)        \
+  FUTURE(tens##1)        \
+  FUTURE(tens##2)        \
+  FUTURE(tens##3) FUTURE(tens##4) FUTURE(tens##5) FUTURE(tens##6) FUTURE(tens##7) FUTURE(tens##8) FUTURE(tens##9)
 FUTURE_TEN(10)
 FUTURE_TEN(11)
-FUTURE_TEN(12) FUTURE_TEN(13) FUTURE_TEN(14) FUTURE_TEN(15) FUTURE_TEN(16) FUTURE_TEN(17) FUTURE_TEN(18) FUTURE_TEN(19)
-    FUTURE_TEN(20) FUTURE_TEN(21) FUTURE_TEN(22) FUTURE_TEN(23) FUTURE_TEN(24) FUTURE_TEN(25) FUTURE_TEN(26)
-        FUTURE_TEN(27) FUTURE_TEN(28) FUTURE_TEN(29) FUTURE_TEN(30) FUTURE_TEN(31) FUTURE_TEN(32) FUTURE_TEN(33)
-            FUTURE_TEN(34) FUTURE_TEN(35) FUTURE_TEN(36) FUTURE_TEN(37) FUTURE_TEN(38) FUTURE_TEN(39)
+FUTURE_TEN(12)
+FUTURE_TEN(13)
+FUTURE_TEN(14) FUTURE_TEN(15) FUTURE_TEN(16) FUTURE_TEN(17) FUTURE_TEN(18) FUTURE_TEN(19) FUTURE_TEN(20) FUTURE_TEN(21)
+    FUTURE_TEN(22) FUTURE_TEN(23) FUTURE_TEN(24) FUTURE_TEN(25) FUTURE_TEN(26) FUTURE_TEN(27) FUTURE_TEN(28)
+        FUTURE_TEN(29) FUTURE_TEN(30) FUTURE_TEN(31) FUTURE_TEN(32) FUTURE_TEN(33) FUTURE_TEN(34) FUTURE_TEN(35)
+            FUTURE_TEN(36) FUTURE_TEN(37) FUTURE_TEN(38) FUTURE_TEN(39)

@@ -52,7 +52,8 @@ CUresult current_context(std::shared_ptr<Context>* context);
 CUresult current_context_even_failed(std::shared_ptr<Context>* context);
 
 std::shared_ptr<Context> create_context(int device, unsigned flags, bool primary);
-/// Waits for the work, then ends everything that belongs to the context. The handle of a primary context stays what it is.
+/// Waits for the work, then ends everything that belongs to the context. The handle of a primary context stays what it
+/// is.
 void destroy_context(const std::shared_ptr<Context>& context);
 /// A destroyed primary context is used again.
 void revive_context(const std::shared_ptr<Context>& context);

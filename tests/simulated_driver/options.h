@@ -3,7 +3,8 @@
 //   REFRAIN_SIM_DRIVER_VERSION   version to report, and the newest that the resolver answers for (13000)
 //   REFRAIN_SIM_DEVICES          number of devices (1)
 //   REFRAIN_SIM_MEMORY_MIB       memory of a device (143156, an H200)
-//   REFRAIN_SIM_GRAPH_NODE_BYTES device memory of a kernel node in an executable graph (10240; 2300 were measured for small
+//   REFRAIN_SIM_GRAPH_NODE_BYTES device memory of a kernel node in an executable graph (10240; 2300 were measured for
+//   small
 //                                kernels on an H200, in steps of 2 MiB and kept by the driver after the graph's end)
 //   REFRAIN_SIM_KERNELS          libraries, separated by colons, whose refrain_sim_register adds kernels
 //   REFRAIN_SIM_REUSE_HANDLES    1: values of destroyed handles come back for new objects

@@ -1,0 +1,29 @@
+// What the engine's tests begin with.
+#pragma once
+
+#include "tests/replay/program.h"
+
+namespace refrain::tests {
+
+inline constexpr std::uint64_t memory = 0x7f0000000000;  // where addresses begin
+inline constexpr std::uint64_t first = 101, second = 102, third = 103, branch = 104;
+
+/// An engine with one region, and a program whose pass is three launches.
+class Engine : public testing::Test {
+ protected:
+  void start(policy::Settings settings = Program::region_settings()) {
+    program = std::make_unique<Program>(std::move(settings));
+    for (const std::uint64_t function : {first, second, third, branch}) RecordingDriver::add_function(function, {8, 8});
+  }
+  void pass(std::uint64_t a = 1, std::uint64_t b = 2) {
+    program->in_region([&] {
+      program->launch(first, {a, 10});
+      program->launch(second, {20, b});
+      program->launch(third, {30, 31});
+    });
+  }
+  bool compared() { return RecordingDriver::executed == program->expected; }
+  std::unique_ptr<Program> program;
+};
+
+}  // namespace refrain::tests
