@@ -10,17 +10,27 @@
 #undef NVTX_NO_IMPL
 
 // ROW(module, name): the slot is NVTX_CBID_<module>_<name>, its type nvtx<name>_impl_fntype.
-#define NVTX_REPLACED_FUNCTIONS(ROW)                                                                  \
-  ROW(CORE, RangeStartEx)                                                                             \
-  ROW(CORE, RangeStartA)                                                                              \
-  ROW(CORE, RangeStartW)                                                                              \
-  ROW(CORE, RangeEnd)                                                                                 \
-  ROW(CORE, RangePushEx)                                                                              \
-  ROW(CORE, RangePushA)                                                                               \
-  ROW(CORE, RangePushW) ROW(CORE, RangePop) ROW(CORE2, DomainRangeStartEx) ROW(CORE2, DomainRangeEnd) \
-      ROW(CORE2, DomainRangePushEx) ROW(CORE2, DomainRangePop) ROW(CORE2, DomainRegisterStringA)      \
-          ROW(CORE2, DomainRegisterStringW) ROW(CORE2, DomainCreateA) ROW(CORE2, DomainCreateW)       \
-              ROW(CORE2, DomainDestroy)
+// Version 14 of clang-format moves the continuations at each run.
+// clang-format off
+#define NVTX_REPLACED_FUNCTIONS(ROW) \
+  ROW(CORE, RangeStartEx) \
+  ROW(CORE, RangeStartA) \
+  ROW(CORE, RangeStartW) \
+  ROW(CORE, RangeEnd) \
+  ROW(CORE, RangePushEx) \
+  ROW(CORE, RangePushA) \
+  ROW(CORE, RangePushW) \
+  ROW(CORE, RangePop) \
+  ROW(CORE2, DomainRangeStartEx) \
+  ROW(CORE2, DomainRangeEnd) \
+  ROW(CORE2, DomainRangePushEx) \
+  ROW(CORE2, DomainRangePop) \
+  ROW(CORE2, DomainRegisterStringA) \
+  ROW(CORE2, DomainRegisterStringW) \
+  ROW(CORE2, DomainCreateA) \
+  ROW(CORE2, DomainCreateW) \
+  ROW(CORE2, DomainDestroy)
+// clang-format on
 
 namespace refrain::interpose {
 
