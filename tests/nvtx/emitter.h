@@ -10,20 +10,38 @@
 #include <nvtx3/nvToolsExt.h>
 #include <nvtx3/nvToolsExtPayload.h>
 
-#define EMITTED_FUNCTIONS(ROW)                                                                                        \
-  ROW(MarkEx)                                                                                                         \
-  ROW(MarkA)                                                                                                          \
-  ROW(MarkW)                                                                                                          \
-  ROW(RangeStartEx)                                                                                                   \
-  ROW(RangeStartA)                                                                                                    \
-  ROW(RangeStartW)                                                                                                    \
-  ROW(RangeEnd)                                                                                                       \
-  ROW(RangePushEx) ROW(RangePushA) ROW(RangePushW) ROW(RangePop) ROW(NameCategoryA) ROW(NameCategoryW)                \
-      ROW(NameOsThreadA) ROW(NameOsThreadW) ROW(DomainMarkEx) ROW(DomainRangeStartEx) ROW(DomainRangeEnd)             \
-          ROW(DomainRangePushEx) ROW(DomainRangePop) ROW(DomainResourceCreate) ROW(DomainResourceDestroy)             \
-              ROW(DomainNameCategoryA) ROW(DomainNameCategoryW) ROW(DomainRegisterStringA) ROW(DomainRegisterStringW) \
-                  ROW(DomainCreateA) ROW(DomainCreateW) ROW(DomainDestroy) ROW(Initialize) ROW(RangePushPayload)      \
-                      ROW(RangePopPayload) ROW(RangeStartPayload) ROW(RangeEndPayload) ROW(DomainIsEnabled)
+#define EMITTED_FUNCTIONS(ROW) \
+  ROW(MarkEx)                  \
+  ROW(MarkA)                   \
+  ROW(MarkW)                   \
+  ROW(RangeStartEx)            \
+  ROW(RangeStartA)             \
+  ROW(RangeStartW)             \
+  ROW(RangeEnd)                \
+  ROW(RangePushEx)             \
+  ROW(RangePushA)              \
+  ROW(RangePushW)              \
+  ROW(RangePop)                \
+  ROW(NameCategoryA)           \
+  ROW(NameCategoryW)           \
+  ROW(NameOsThreadA)           \
+  ROW(NameOsThreadW)           \
+  ROW(DomainMarkEx)            \
+  ROW(DomainRangeStartEx)      \
+  ROW(DomainRangeEnd)          \
+  ROW(DomainRangePushEx)       \
+  ROW(DomainRangePop)          \
+  ROW(DomainResourceCreate)    \
+  ROW(DomainResourceDestroy)   \
+  ROW(DomainNameCategoryA)     \
+  ROW(DomainNameCategoryW)     \
+  ROW(DomainRegisterStringA)   \
+  ROW(DomainRegisterStringW)   \
+  ROW(DomainCreateA)           \
+  ROW(DomainCreateW)           \
+  ROW(DomainDestroy)           \
+  ROW(Initialize)              \
+  ROW(RangePushPayload) ROW(RangePopPayload) ROW(RangeStartPayload) ROW(RangeEndPayload) ROW(DomainIsEnabled)
 
 namespace refrain::tests {
 

@@ -57,6 +57,7 @@ bool MappedFlag::wait(unsigned value) const {
 
 Scenario::Scenario(int iterations, bool wait_each) : iterations_(iterations), wait_each_(wait_each) {
   const DriverApi& cuda = driver();
+  nvtxInitialize(nullptr);  // its own first use from two threads at once is a data race in the header
   check(cuda.cuInit(0), "cuInit");
   check(cuda.cuDeviceGet(&device_, 0), "cuDeviceGet");
   check(cuda.cuDevicePrimaryCtxRetain(&context_, device_), "cuDevicePrimaryCtxRetain");
