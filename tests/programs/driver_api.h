@@ -12,63 +12,117 @@
 #include <cstdlib>
 
 // FUNCTION(name): the newest interface of `name` in CUDA 13.0. FUNCTION_AT: an older one.
-#define DRIVER_FUNCTIONS                                                                                                   \
-  FUNCTION(cuInit)                                                                                                         \
-  FUNCTION(cuDriverGetVersion)                                                                                             \
-  FUNCTION(cuDeviceGet)                                                                                                    \
-  FUNCTION(cuDeviceGetCount)                                                                                               \
-  FUNCTION(cuDeviceGetAttribute)                                                                                           \
-  FUNCTION(cuDeviceGetName)                                                                                                \
-  FUNCTION(cuDevicePrimaryCtxRetain)                                                                                       \
-  FUNCTION(cuDevicePrimaryCtxRelease)                                                                                      \
-  FUNCTION(cuCtxCreate)                                                                                                    \
-  FUNCTION(cuCtxDestroy)                                                                                                   \
-  FUNCTION(cuCtxSetCurrent)                                                                                                \
-  FUNCTION(cuCtxGetCurrent) FUNCTION(cuCtxPushCurrent) FUNCTION(cuCtxPopCurrent) FUNCTION(cuCtxSetLimit) FUNCTION_AT(      \
-      cuCtxSynchronize, 2000) FUNCTION(cuModuleLoadData) FUNCTION(cuModuleUnload) FUNCTION(cuModuleGetFunction)            \
-      FUNCTION(cuModuleGetGlobal) FUNCTION(cuLibraryLoadData) FUNCTION(cuLibraryUnload) FUNCTION(                          \
-          cuLibraryGetKernel) FUNCTION(cuKernelGetFunction) FUNCTION(cuFuncGetAttribute) FUNCTION(cuFuncSetAttribute)      \
-          FUNCTION(cuFuncGetParamInfo) FUNCTION(cuKernelGetParamInfo) FUNCTION(cuFuncGetName) FUNCTION(                    \
-              cuKernelGetName) FUNCTION(cuMemAlloc) FUNCTION(cuMemFree) FUNCTION(cuDeviceGetDefaultMemPool)                \
-              FUNCTION(cuMemPoolGetAttribute) FUNCTION(cuMemAllocAsync) FUNCTION(cuMemFreeAsync) FUNCTION(                 \
-                  cuMemHostAlloc) FUNCTION(cuMemFreeHost) FUNCTION(cuMemHostRegister) FUNCTION(cuMemHostUnregister)        \
-                  FUNCTION(cuMemHostGetDevicePointer) FUNCTION(cuMemGetInfo) FUNCTION(cuMemcpyHtoD) FUNCTION(              \
-                      cuMemcpyDtoH) FUNCTION(cuMemcpyDtoD) FUNCTION(cuMemcpyHtoDAsync) FUNCTION(cuMemcpyDtoHAsync)         \
-                      FUNCTION(cuMemcpyDtoDAsync) FUNCTION(cuMemcpyAsync) FUNCTION(cuMemsetD8) FUNCTION(                   \
-                          cuMemsetD8Async) FUNCTION(cuMemsetD16Async) FUNCTION(cuMemsetD32Async)                           \
-                          FUNCTION(cuMemsetD2D8Async) FUNCTION(cuMemsetD2D32Async) FUNCTION(cuMemAddressReserve) FUNCTION( \
-                              cuMemAddressFree) FUNCTION(cuMemCreate) FUNCTION(cuMemRelease) FUNCTION(cuMemMap)            \
-                              FUNCTION(cuMemUnmap) FUNCTION(cuMemSetAccess) FUNCTION(cuStreamCreate) FUNCTION(             \
-                                  cuStreamCreateWithPriority) FUNCTION(cuStreamDestroy) FUNCTION(cuStreamSynchronize)      \
-                                  FUNCTION(cuStreamQuery) FUNCTION(cuStreamWaitEvent) FUNCTION(                            \
-                                      cuStreamBeginCapture) FUNCTION(cuStreamEndCapture) FUNCTION(cuStreamIsCapturing)     \
-                                      FUNCTION(cuStreamGetFlags) FUNCTION(cuStreamGetCaptureInfo) FUNCTION(                \
-                                          cuStreamSetAttribute) FUNCTION(cuStreamGetAttribute)                             \
-                                          FUNCTION(cuThreadExchangeStreamCaptureMode) FUNCTION(                            \
-                                              cuStreamWaitValue32) FUNCTION(cuStreamWriteValue32)                          \
-                                              FUNCTION(cuEventCreate) FUNCTION(cuEventDestroy) FUNCTION(                   \
-                                                  cuEventRecord) FUNCTION(cuEventSynchronize) FUNCTION(cuEventQuery)       \
-                                                  FUNCTION(cuEventElapsedTime) FUNCTION(cuLaunchKernel) FUNCTION(          \
-                                                      cuLaunchKernelEx) FUNCTION(cuLaunchCooperativeKernel)                \
-                                                      FUNCTION(cuLaunchHostFunc) FUNCTION(cuGraphCreate) FUNCTION(         \
-                                                          cuGraphDestroy) FUNCTION(cuGraphAddKernelNode)                   \
-                                                          FUNCTION(cuGraphAddMemsetNode) FUNCTION(                         \
-                                                              cuGraphAddMemcpyNode) FUNCTION(cuGraphGetNodes)              \
-                                                              FUNCTION(cuGraphGetEdges) FUNCTION(cuGraphNodeGetType)       \
-                                                                  FUNCTION(cuGraphInstantiateWithFlags) FUNCTION(          \
-                                                                      cuGraphLaunch) FUNCTION(cuGraphUpload)               \
-                                                                      FUNCTION(cuGraphExecDestroy) FUNCTION(               \
-                                                                          cuGraphKernelNodeGetParams)                      \
-                                                                          FUNCTION(cuGraphKernelNodeSetParams) FUNCTION(   \
-                                                                              cuGraphKernelNodeGetAttribute)               \
-                                                                              FUNCTION(cuGraphExecKernelNodeSetParams)     \
-                                                                                  FUNCTION(                                \
-                                                                                      cuGraphExecMemsetNodeSetParams)      \
-                                                                                      FUNCTION(                            \
-                                                                                          cuGraphExecMemcpyNodeSetParams)  \
-                                                                                          FUNCTION(cuGetErrorName)         \
-                                                                                              FUNCTION(                    \
-                                                                                                  cuGetErrorString)
+// clang-format off
+#define DRIVER_FUNCTIONS \
+  FUNCTION(cuInit) \
+  FUNCTION(cuDriverGetVersion) \
+  FUNCTION(cuDeviceGet) \
+  FUNCTION(cuDeviceGetCount) \
+  FUNCTION(cuDeviceGetAttribute) \
+  FUNCTION(cuDeviceGetName) \
+  FUNCTION(cuDevicePrimaryCtxRetain) \
+  FUNCTION(cuDevicePrimaryCtxRelease) \
+  FUNCTION(cuCtxCreate) \
+  FUNCTION(cuCtxDestroy) \
+  FUNCTION(cuCtxSetCurrent) \
+  FUNCTION(cuCtxGetCurrent) \
+  FUNCTION(cuCtxPushCurrent) \
+  FUNCTION(cuCtxPopCurrent) \
+  FUNCTION(cuCtxSetLimit) \
+  FUNCTION_AT(cuCtxSynchronize, 2000) \
+  FUNCTION(cuModuleLoadData) \
+  FUNCTION(cuModuleUnload) \
+  FUNCTION(cuModuleGetFunction) \
+  FUNCTION(cuModuleGetGlobal) \
+  FUNCTION(cuLibraryLoadData) \
+  FUNCTION(cuLibraryUnload) \
+  FUNCTION(cuLibraryGetKernel) \
+  FUNCTION(cuKernelGetFunction) \
+  FUNCTION(cuFuncGetAttribute) \
+  FUNCTION(cuFuncSetAttribute) \
+  FUNCTION(cuFuncGetParamInfo) \
+  FUNCTION(cuKernelGetParamInfo) \
+  FUNCTION(cuFuncGetName) \
+  FUNCTION(cuKernelGetName) \
+  FUNCTION(cuMemAlloc) \
+  FUNCTION(cuMemFree) \
+  FUNCTION(cuDeviceGetDefaultMemPool) \
+  FUNCTION(cuMemPoolGetAttribute) \
+  FUNCTION(cuMemAllocAsync) \
+  FUNCTION(cuMemFreeAsync) \
+  FUNCTION(cuMemHostAlloc) \
+  FUNCTION(cuMemFreeHost) \
+  FUNCTION(cuMemHostRegister) \
+  FUNCTION(cuMemHostUnregister) \
+  FUNCTION(cuMemHostGetDevicePointer) \
+  FUNCTION(cuMemGetInfo) \
+  FUNCTION(cuMemcpyHtoD) \
+  FUNCTION(cuMemcpyDtoH) \
+  FUNCTION(cuMemcpyDtoD) \
+  FUNCTION(cuMemcpyHtoDAsync) \
+  FUNCTION(cuMemcpyDtoHAsync) \
+  FUNCTION(cuMemcpyDtoDAsync) \
+  FUNCTION(cuMemcpyAsync) \
+  FUNCTION(cuMemsetD8) \
+  FUNCTION(cuMemsetD8Async) \
+  FUNCTION(cuMemsetD16Async) \
+  FUNCTION(cuMemsetD32Async) \
+  FUNCTION(cuMemsetD2D8Async) \
+  FUNCTION(cuMemsetD2D32Async) \
+  FUNCTION(cuMemAddressReserve) \
+  FUNCTION(cuMemAddressFree) \
+  FUNCTION(cuMemCreate) \
+  FUNCTION(cuMemRelease) \
+  FUNCTION(cuMemMap) \
+  FUNCTION(cuMemUnmap) \
+  FUNCTION(cuMemSetAccess) \
+  FUNCTION(cuStreamCreate) \
+  FUNCTION(cuStreamCreateWithPriority) \
+  FUNCTION(cuStreamDestroy) \
+  FUNCTION(cuStreamSynchronize) \
+  FUNCTION(cuStreamQuery) \
+  FUNCTION(cuStreamWaitEvent) \
+  FUNCTION(cuStreamBeginCapture) \
+  FUNCTION(cuStreamEndCapture) \
+  FUNCTION(cuStreamIsCapturing) \
+  FUNCTION(cuStreamGetFlags) \
+  FUNCTION(cuStreamGetCaptureInfo) \
+  FUNCTION(cuStreamSetAttribute) \
+  FUNCTION(cuStreamGetAttribute) \
+  FUNCTION(cuThreadExchangeStreamCaptureMode) \
+  FUNCTION(cuStreamWaitValue32) \
+  FUNCTION(cuStreamWriteValue32) \
+  FUNCTION(cuEventCreate) \
+  FUNCTION(cuEventDestroy) \
+  FUNCTION(cuEventRecord) \
+  FUNCTION(cuEventSynchronize) \
+  FUNCTION(cuEventQuery) \
+  FUNCTION(cuEventElapsedTime) \
+  FUNCTION(cuLaunchKernel) \
+  FUNCTION(cuLaunchKernelEx) \
+  FUNCTION(cuLaunchCooperativeKernel) \
+  FUNCTION(cuLaunchHostFunc) \
+  FUNCTION(cuGraphCreate) \
+  FUNCTION(cuGraphDestroy) \
+  FUNCTION(cuGraphAddKernelNode) \
+  FUNCTION(cuGraphAddMemsetNode) \
+  FUNCTION(cuGraphAddMemcpyNode) \
+  FUNCTION(cuGraphGetNodes) \
+  FUNCTION(cuGraphGetEdges) \
+  FUNCTION(cuGraphNodeGetType) \
+  FUNCTION(cuGraphInstantiateWithFlags) \
+  FUNCTION(cuGraphLaunch) \
+  FUNCTION(cuGraphUpload) \
+  FUNCTION(cuGraphExecDestroy) \
+  FUNCTION(cuGraphKernelNodeGetParams) \
+  FUNCTION(cuGraphKernelNodeSetParams) \
+  FUNCTION(cuGraphKernelNodeGetAttribute) \
+  FUNCTION(cuGraphExecKernelNodeSetParams) \
+  FUNCTION(cuGraphExecMemsetNodeSetParams) \
+  FUNCTION(cuGraphExecMemcpyNodeSetParams) \
+  FUNCTION(cuGetErrorName) \
+  FUNCTION(cuGetErrorString)
+// clang-format on
 
 /// The functions, each a member of its own name (`api.cuMemAlloc(...)`).
 struct DriverApi {
