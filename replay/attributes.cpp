@@ -8,18 +8,28 @@ namespace {
 
 constexpr std::uint32_t size_of_flag = sizeof(int);
 
+// A newer program may pass an id that the enumeration does not have: it is read as a number.
+unsigned id_of(const CUlaunchAttribute& attribute) noexcept {
+  unsigned id = 0;
+  static_assert(sizeof attribute.id == sizeof id);
+  std::memcpy(&id, &attribute.id, sizeof id);
+  return id;
+}
+
 // An attribute that says nothing: the launch is the same without it.
 bool is_neutral(const CUlaunchAttribute& attribute) noexcept {
-  if (attribute.id == CU_LAUNCH_ATTRIBUTE_IGNORE) return true;
-  if (attribute.id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION) {
-    return attribute.value.programmaticStreamSerializationAllowed == 0;
+  switch (id_of(attribute)) {
+    case CU_LAUNCH_ATTRIBUTE_IGNORE: return true;
+    case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
+      return attribute.value.programmaticStreamSerializationAllowed == 0;
+    case CU_LAUNCH_ATTRIBUTE_COOPERATIVE: return attribute.value.cooperative == 0;
+    default: return false;
   }
-  return attribute.id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE && attribute.value.cooperative == 0;
 }
 
 capture::Attribute canonical(const CUlaunchAttribute& attribute, std::uint32_t size) noexcept {
   capture::Attribute out;
-  out.id = static_cast<std::uint32_t>(attribute.id);
+  out.id = id_of(attribute);
   out.size = size;
   std::memcpy(out.value.data(), &attribute.value, size);
   return out;
@@ -34,16 +44,14 @@ CUlaunchAttribute cooperative_attribute() noexcept {
 }
 
 bool equal(const CUlaunchAttribute& attribute, const capture::Attribute& expected) noexcept {
-  return static_cast<std::uint32_t>(attribute.id) == expected.id &&
-         std::memcmp(&attribute.value, expected.value.data(), expected.size) == 0;
+  return id_of(attribute) == expected.id && std::memcmp(&attribute.value, expected.value.data(), expected.size) == 0;
 }
 
 }  // namespace
 
-std::uint32_t held_attribute_size(CUlaunchAttributeID id) noexcept {
+std::uint32_t held_attribute_size(unsigned id) noexcept {
   using Value = CUlaunchAttributeValue;
-  // Compared as numbers: a newer driver's programs may pass ids that this header does not name.
-  switch (static_cast<unsigned>(id)) {
+  switch (id) {
     case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
       return offsetof(CUaccessPolicyWindow, missProp) + sizeof(CUaccessProperty);  // no tail padding
     case CU_LAUNCH_ATTRIBUTE_COOPERATIVE: return size_of_flag;
@@ -79,7 +87,7 @@ bool canonical_attributes(const KernelCall& call, std::vector<capture::Attribute
   for (unsigned index = 0; index < call.attribute_count; ++index) {
     const CUlaunchAttribute& attribute = call.attributes[index];
     if (is_neutral(attribute)) continue;
-    const std::uint32_t size = held_attribute_size(attribute.id);
+    const std::uint32_t size = held_attribute_size(id_of(attribute));
     if (size == 0) return false;
     attributes.push_back(canonical(attribute, size));
   }

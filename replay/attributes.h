@@ -17,7 +17,7 @@ inline constexpr unsigned most_attributes = 16;
 
 /// Size in bytes of the value of attribute `id`, or 0 when a held launch cannot carry it: events that are usable when
 /// the call returns, device-updatable nodes, and whatever is newer than this list.
-std::uint32_t held_attribute_size(CUlaunchAttributeID id) noexcept;
+std::uint32_t held_attribute_size(unsigned id) noexcept;
 
 /// True when the launch carries exactly `expected`, which came from canonical_attributes().
 bool same_attributes(const KernelCall& call, const capture::Attribute* expected, unsigned count) noexcept;

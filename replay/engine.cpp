@@ -146,9 +146,8 @@ OpenRegion* Engine::enter(unsigned rule) noexcept {
     const std::lock_guard guard(impl_->process_lock);
     OpenRegion* pass = impl_->process_spare;
     if (pass != nullptr) impl_->process_spare = pass->outer;
-    if (pass == nullptr) pass = new (std::nothrow) OpenRegion;
+    if (pass == nullptr) pass = new (std::nothrow) OpenRegion(true);
     if (pass == nullptr) return nullptr;
-    pass->process_scope = true;
     const PassGuard pass_guard(*pass);
     open(*pass, region, thread, epoch);
     pass->outer = impl_->process_top.load(std::memory_order_relaxed);
@@ -157,7 +156,7 @@ OpenRegion* Engine::enter(unsigned rule) noexcept {
   }
   OpenRegion* pass = thread->spare;
   if (pass != nullptr) thread->spare = pass->outer;
-  if (pass == nullptr) pass = new (std::nothrow) OpenRegion;
+  if (pass == nullptr) pass = new (std::nothrow) OpenRegion(false);
   if (pass == nullptr) return nullptr;
   open(*pass, region, thread, epoch);
   pass->outer = std::exchange(thread->top, pass);

@@ -28,10 +28,12 @@ struct OpenRegion {
   };
   static constexpr std::size_t most_roles = 8;
 
+  explicit OpenRegion(bool of_process) noexcept : process_scope(of_process) {}
+
   Region* region = nullptr;
   Thread* owner = nullptr;      ///< the thread that opened it
   OpenRegion* outer = nullptr;  ///< the region around it on the same thread (or of the process)
-  bool process_scope = false;
+  const bool process_scope;     ///< for ever: others look at it without a lock
   State state = State::choosing;
   Lock lock;                         ///< process scope only
   std::atomic<bool> closing{false};  ///< ended by another thread: the owner finishes it at its next call
