@@ -138,6 +138,7 @@ struct Engine::Impl : ProcessGlance {
   void finish(OpenRegion& pass, bool may_build) noexcept;
   void demote(OpenRegion& pass) noexcept;
   Variant* settle(Region& region, OpenRegion& pass, bool& is_new_short) noexcept;
+  void learn_cut(Variant& variant) noexcept;
   Variant* keep_addresses(Region& region, OpenRegion& pass, Variant& done) noexcept;
   Variant* add_variant(Region& region, OpenRegion& pass, capture::Sequence&& sequence, const Variant* model) noexcept;
   void release(Region& region, Variant& variant) noexcept;

@@ -117,6 +117,24 @@ Variant* Engine::Impl::keep_addresses(Region& region, OpenRegion& pass, Variant&
   }
 }
 
+// A place where held calls had to be issued pass after pass is a cut that the recording did not show: another thread's
+// work, a wait that makes no call, a launch that is refused each time.
+void Engine::Impl::learn_cut(Variant& variant) noexcept {
+  constexpr std::uint32_t often_enough = 3;
+  Segment* segment =
+      variant.interruptions >= often_enough ? variant.segment_around(variant.interrupted_before) : nullptr;
+  if (segment == nullptr) return;
+  variant.interruptions = 0;
+  retire(*segment);
+  segment->state = Segment::State::waits;
+  variant.pending = true;
+  builds_pending.store(true, std::memory_order_release);
+  try {
+    variant.cut(variant.interrupted_before, settings.segment_min);
+  } catch (const std::bad_alloc&) {  // it stays one segment, and waits to be built again
+  }
+}
+
 // The variant that this pass turned out to be, or nullptr. The region's lock is held.
 Variant* Engine::Impl::settle(Region& region, OpenRegion& pass, bool& is_new_short) noexcept {
   Reason refused{};
@@ -134,6 +152,7 @@ Variant* Engine::Impl::settle(Region& region, OpenRegion& pass, bool& is_new_sho
   }
   if (pass.state != OpenRegion::State::matching || pass.cursor == 0) return nullptr;
   Variant& followed = *pass.variant;
+  if (region.replays) learn_cut(followed);
   if (pass.cursor == followed.sequence.size()) {
     followed.scratch = 2 * pass.moved_bytes > followed.address_bytes;
     return followed.scratch ? keep_addresses(region, pass, followed) : &followed;

@@ -93,6 +93,7 @@ CUresult Engine::Impl::flush_locked(Lane& lane, Reason reason, const char* cause
   pass.counters.flushed += count;
   Region& region = *pass.region;
   const std::uint32_t id = variant.id, first = lane.held_first;
+  if (reason == Reason::early_order || reason == Reason::hold_expired) variant.note_interruption(first + count);
   end_hold(lane);
   if (cause == nullptr) return first_error;  // told where it was noticed
   fallbacks.fetch_add(1, std::memory_order_relaxed);

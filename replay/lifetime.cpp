@@ -25,14 +25,19 @@ void rebuild(Engine::Impl& impl, Affected affected) noexcept {
     const std::lock_guard guard(region->lock);
     for (const std::unique_ptr<Variant>& variant : region->variants) {
       if (!affected(*variant)) continue;
+      // What failed with the old state may do with the new one.
+      region->failures = 0;
+      region->off = false;
       if (variant->busy) {
         variant->dropped = true;  // its pass is using it: record it again
         continue;
       }
       for (Segment& segment : variant->segments) {
-        if (segment.state != Segment::State::built) continue;
+        const bool gave_up = segment.failures != 0 && segment.state == Segment::State::off;
+        if (segment.state != Segment::State::built && !gave_up) continue;
         impl.retire(segment);
         segment.state = Segment::State::waits;
+        segment.failures = 0;
         variant->pending = true;
       }
     }

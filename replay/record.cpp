@@ -112,6 +112,10 @@ void Engine::Impl::passed(const Call& call, CUresult result) noexcept {
   ++pass->counters.passed;
   if (result != CUDA_SUCCESS) {  // the device got nothing: the sequence goes on as if the call had not been made
     if (thread->after != After::ignored) note(*pass, Reason::launch_error, "", "");
+    if (thread->after == After::mismatch && pass->variant != nullptr) {
+      const std::lock_guard lane_guard(thread->after_lane->lock);
+      pass->variant->note_interruption(pass->cursor);
+    }
     return;
   }
   const bool recording = pass->state == OpenRegion::State::recording;

@@ -35,6 +35,34 @@ Variant::Variant(capture::Sequence recorded, std::uint32_t number, std::uint32_t
   }
 }
 
+Segment* Variant::segment_around(std::uint32_t before) noexcept {
+  if (before >= sequence.size()) return nullptr;
+  Segment& segment = segment_of(before);
+  return segment.first < before ? &segment : nullptr;
+}
+
+void Variant::cut(std::uint32_t before, std::uint32_t segment_min) {
+  const std::uint32_t number = nodes[before].segment;
+  Segment rest;
+  rest.first = before;
+  rest.count = segments[number].first + segments[number].count - before;
+  rest.role = segments[number].role;
+  segments.insert(segments.begin() + number + 1, rest);
+  segments[number].count = before - segments[number].first;
+  segments[number].changed = 0;
+  for (const std::uint32_t half : {number, number + 1}) {
+    segments[half].state = segments[half].count < segment_min ? Segment::State::off : Segment::State::waits;
+  }
+  for (std::uint32_t index = segments[number].first; index < sequence.size(); ++index) {
+    if (index < before) {
+      nodes[index].changed = false;
+    } else {
+      nodes[index].changed &= index >= before + rest.count;
+      ++nodes[index].segment;
+    }
+  }
+}
+
 void Variant::mark_addresses_changed(Segment& segment) noexcept {
   for (std::uint32_t index = segment.first; index < segment.first + segment.count; ++index) {
     if (sequence.operations[index].kind != capture::OperationKind::kernel) mark_changed(index);

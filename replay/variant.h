@@ -72,6 +72,20 @@ class Variant {
   std::uint64_t last_use = 0;    ///< pass number of the region
   std::uint64_t passes = 0;
 
+  /// Where held calls had to be issued before their segment was complete, and how often in a row at that very place.
+  /// Guarded by the lane's lock.
+  std::uint32_t interrupted_before = 0;
+  std::uint32_t interruptions = 0;
+  void note_interruption(std::uint32_t before) noexcept {
+    interruptions = before == interrupted_before ? interruptions + 1 : 1;
+    interrupted_before = before;
+  }
+  /// The segment in the midst of which operation `before` lies, or nullptr when a segment begins with it.
+  Segment* segment_around(std::uint32_t before) noexcept;
+  /// Cuts that segment, whose graph has been given up, before the operation. May throw std::bad_alloc, and has changed
+  /// nothing then.
+  void cut(std::uint32_t before, std::uint32_t segment_min);
+
   Segment& segment_of(std::uint32_t operation) noexcept { return segments[nodes[operation].segment]; }
   void mark_changed(std::uint32_t operation) noexcept {
     Node& node = nodes[operation];

@@ -203,6 +203,41 @@ TEST_F(Engine, a_function_attribute_set_again_changes_nothing_and_another_value_
   EXPECT_TRUE(compared());
 }
 
+TEST_F(Engine, a_place_that_is_interrupted_every_time_becomes_a_cut) {
+  start();
+  auto interrupted = [&](bool interrupt) {
+    program->in_region([&] {
+      program->launch(first, {1, 10});
+      program->launch(second, {20, 2});
+      if (interrupt) program->engine->order_stream(nullptr, replay::EntryPoint::cuEventRecord);
+      program->launch(third, {30, 31});
+      program->launch(first, {3, 4});
+    });
+    program->synchronize();
+  };
+  interrupted(false);
+  for (int round = 0; round < 10; ++round) interrupted(true);
+  EXPECT_LE(program->counters().flushed, 2u * 3) << "after three times the segment ends there";
+  EXPECT_GE(program->counters().replayed, 4u * 6);
+  EXPECT_TRUE(compared());
+}
+
+TEST_F(Engine, a_launch_refused_every_time_becomes_a_cut) {
+  start();
+  for (int round = 0; round < 12; ++round) {
+    program->in_region([&] {
+      program->launch(first, {1, 10});
+      program->launch(second, {20, 2});
+      EXPECT_EQ(program->launch(third, {30, 31}, 1, nullptr, 2048), CUDA_ERROR_INVALID_VALUE);
+      program->launch(third, {30, 31});
+      program->launch(first, {3, 4});
+    });
+    program->synchronize();
+  }
+  EXPECT_GE(program->counters().replayed, 4u * 6);
+  EXPECT_TRUE(compared());
+}
+
 TEST_F(Engine, unloaded_code_drops_the_graphs_that_use_it) {
   start();
   pass();
