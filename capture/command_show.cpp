@@ -76,7 +76,7 @@ int show(const std::string& path, const ShowOptions& options, std::FILE* out, st
     for (const std::string& one : broken) text += fmt::format("check    error: {}\n", printable(one));
   }
   if (!print(out, text)) return complain(err, "expected to write the output");
-  for (const std::string& one : broken) complain(err, path + ": counters do not add up: " + one);
+  for (const std::string& one : broken) complain(err, fmt::format("{}: counters do not add up: {}", path, one));
   return broken.empty() ? good : does_not_add_up;
 }
 

@@ -164,7 +164,7 @@ bool LogWriter::inert() const noexcept {
   return !state_ || abandoned_.load(std::memory_order_relaxed) || getpid() != process_;
 }
 
-bool LogWriter::write(LogRecord&& record) noexcept {
+bool LogWriter::write(LogRecord&& record) noexcept try {
   if (inert()) return false;
   State& state = *state_;
   const std::size_t bytes = sizeof(Entry) + std::visit([](const auto& one) noexcept { return memory_of(one); }, record);
@@ -183,6 +183,8 @@ bool LogWriter::write(LogRecord&& record) noexcept {
     state.to_thread.notify_one();
   }
   return true;
+} catch (...) {
+  return false;
 }
 
 void LogWriter::start() noexcept {

@@ -21,8 +21,9 @@ bool find_own_path(char (&path)[PATH_MAX]) noexcept {
   Dl_info object{};
   if (dladdr(reinterpret_cast<void*>(&find_own_path), &object) == 0 || object.dli_fname == nullptr) return false;
   if (object.dli_fname[0] == '/') {
-    if (std::strlen(object.dli_fname) >= sizeof path) return false;
-    std::strcpy(path, object.dli_fname);
+    const std::size_t length = std::strlen(object.dli_fname);
+    if (length >= sizeof path) return false;
+    std::memcpy(path, object.dli_fname, length + 1);
     return true;
   }
   return realpath(object.dli_fname, path) != nullptr;

@@ -77,7 +77,7 @@ class PayloadSlots {
 };
 
 bool is_payload_module(const nvtxExtModuleInfo_t& module) noexcept {
-  return module.structSize >= offsetof(nvtxExtModuleInfo_t, segments) + sizeof module.segments &&
+  return module.structSize >= offsetof(nvtxExtModuleInfo_t, segments) + sizeof(void*) &&
          module.moduleId == NVTX_EXT_PAYLOAD_MODULEID && module.segmentsCount != 0 && module.segments != nullptr &&
          module.segments[0].functionSlots != nullptr;
 }

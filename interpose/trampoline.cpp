@@ -1,6 +1,7 @@
 #include "interpose/trampoline.h"
 
 #include <atomic>
+#include <cstddef>
 
 #include "interpose/entry_points.h"
 #include "interpose/guard.h"
@@ -22,7 +23,7 @@ void* trampoline_for(void* function) noexcept {
   for (unsigned i = 0; i < REFRAIN_TRAMPOLINES; ++i) {
     void* taken = refrain_trampoline_targets[i].load(std::memory_order_acquire);
     if (taken == nullptr && refrain_trampoline_targets[i].compare_exchange_strong(taken, function)) taken = function;
-    if (taken == function) return const_cast<char*>(refrain_trampolines) + i * REFRAIN_TRAMPOLINE_BYTES;
+    if (taken == function) return const_cast<char*>(refrain_trampolines) + std::size_t{i} * REFRAIN_TRAMPOLINE_BYTES;
   }
   say(Message::pool, "more than %d driver functions are unknown to this version; nothing is held from here on",
       REFRAIN_TRAMPOLINES);

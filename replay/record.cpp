@@ -200,7 +200,7 @@ void Engine::Impl::record(const Call& call, OpenRegion& pass, Lane& lane, After 
   operation.role = static_cast<std::uint16_t>(role - pass.roles.begin());
   pass.recording.append(operation, bytes, attributes);
   if (function != nullptr) pass.recording.functions.push_back(std::move(function));
-} catch (const std::bad_alloc&) {
+} catch (...) {
   demote(pass);
 }
 
@@ -214,7 +214,7 @@ void Engine::Impl::note_mismatch(const Call& call, OpenRegion& pass, Reason reas
   }
   const auto [expected, found] = describe_difference(call, *pass.variant, pass.cursor, reason, function);
   note(pass, reason, expected.c_str(), found.c_str());
-} catch (const std::bad_alloc&) {
+} catch (...) {
 }
 
 void Engine::Impl::note(OpenRegion& pass, Reason reason, const char* expected, const char* found) noexcept try {
@@ -234,7 +234,7 @@ void Engine::Impl::note(OpenRegion& pass, Reason reason, const char* expected, c
     if (recorded.function != nullptr) record.kernel = recorded.function->name;
   }
   log->write(std::move(record));
-} catch (const std::bad_alloc&) {
+} catch (...) {
 }
 
 #define INSTANTIATE(Call)                                             \
