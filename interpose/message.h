@@ -12,10 +12,12 @@ enum class Message : unsigned {
   old_driver,
   new_driver,
   no_memory,
-  log,      ///< the capture log cannot be written
-  pool,     ///< more unknown driver functions than there are places for
-  summary,  ///< what was replayed, at exit
-  strict,   ///< strict mode: what was not
+  log,            ///< the capture log cannot be written
+  pool,           ///< more unknown driver functions than there are places for
+  region_off,     ///< a region failed too often
+  device_failed,  ///< an error after which nothing works any more
+  summary,        ///< what was replayed, at exit
+  strict,         ///< strict mode: what was not
   count,
 };
 

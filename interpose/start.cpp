@@ -82,6 +82,18 @@ std::unique_ptr<capture::LogWriter> open_log(const LoadedDriver& driver, int ver
   return log;
 }
 
+void tell(replay::Notice notice, const char* subject, const char* error) noexcept {
+  switch (notice) {
+    case replay::Notice::region_off:
+      say(Message::region_off, "region '%s' failed too often, the last time with %s; it runs eagerly from here on",
+          subject, error);
+      break;
+    case replay::Notice::device_failed:
+      say(Message::device_failed, "the driver reports %s; nothing is held from here on", error);
+      break;
+  }
+}
+
 std::unique_ptr<Running> make(const LoadedDriver& driver) {
   auto running = std::make_unique<Running>();
   running->environment = policy::read_environment([](const char* name) { return std::getenv(name); });
@@ -94,7 +106,7 @@ std::unique_ptr<Running> make(const LoadedDriver& driver) {
   if (!is_supported(driver.functions, version)) return nullptr;
   running->selector = std::make_unique<policy::Selector>(environment.settings);
   running->log = open_log(driver, version, environment.settings);
-  running->engine = std::make_unique<replay::Engine>(driver.functions, environment.settings, running->log.get());
+  running->engine = std::make_unique<replay::Engine>(driver.functions, environment.settings, running->log.get(), &tell);
   if (!running->engine->active()) throw std::bad_alloc();
   return running;
 }

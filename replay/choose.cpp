@@ -68,6 +68,11 @@ void Engine::Impl::choose(const Call& call, OpenRegion& pass, Lane& lane) noexce
     ++region.causes[static_cast<std::size_t>(Reason::region_off)];
     return;
   }
+  if (region.rest.rests(pass.number)) {
+    pass.state = OpenRegion::State::eager;
+    ++region.causes[static_cast<std::size_t>(Reason::region_rests)];
+    return;
+  }
   auto fits = [&](const Variant& variant) {
     return !variant.busy && !variant.dropped && role_fits(variant, 0, lane) &&
            compare(call, variant, 0, region.rule).equal && (settings.patch || same_bytes(call, variant, 0));

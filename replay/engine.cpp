@@ -37,10 +37,12 @@ Group group_of(EntryPoint entry_point) noexcept {
   return index < entry_point_count ? groups[index] : Group::stream_work;
 }
 
-Engine::Impl::Impl(const Driver& driver_table, const policy::Settings& all_settings, capture::LogWriter* log_writer)
+Engine::Impl::Impl(const Driver& driver_table, const policy::Settings& all_settings, capture::LogWriter* log_writer,
+                   Notify notify_function)
     : driver(driver_table),
       settings(all_settings),
       log(log_writer),
+      notify(notify_function),
       selector(all_settings),
       functions(driver, selector),
       lanes(driver),
@@ -55,9 +57,10 @@ Engine::Impl::Impl(const Driver& driver_table, const policy::Settings& all_setti
   next_counters_ns = now_ns() + std::int64_t{settings.log_interval_s} * 1'000'000'000;
 }
 
-Engine::Engine(const Driver& driver, const policy::Settings& settings, capture::LogWriter* log) noexcept {
+Engine::Engine(const Driver& driver, const policy::Settings& settings, capture::LogWriter* log,
+               Notify notify) noexcept {
   try {
-    impl_ = std::make_unique<Impl>(driver, settings, log);
+    impl_ = std::make_unique<Impl>(driver, settings, log, notify);
     glance_ = impl_.get();
   } catch (const std::bad_alloc&) {  // active() says no
   }

@@ -49,6 +49,14 @@ struct CopyCall {
   capture::CopyBytes bytes;
 };
 
+/// What a person should know at once.
+enum class Notice : std::uint8_t {
+  region_off,     ///< a region failed too often; `subject` is its name
+  device_failed,  ///< an error after which the context works no more; nothing is held from here on
+};
+/// `error`: the driver's name of the last error. Called from any thread, with a lock held: it must only print.
+using Notify = void (*)(Notice notice, const char* subject, const char* error) noexcept;
+
 /// What hold() did with a call.
 enum class Decision : std::uint8_t {
   held,    ///< the hook returns hold()'s result
@@ -80,8 +88,9 @@ struct ProcessGlance {
 
 class Engine {
  public:
-  /// `driver` and `settings` must outlive the engine; `log` may be nullptr.
-  Engine(const Driver& driver, const policy::Settings& settings, capture::LogWriter* log) noexcept;
+  /// `driver` and `settings` must outlive the engine; `log` and `notify` may be nullptr.
+  Engine(const Driver& driver, const policy::Settings& settings, capture::LogWriter* log,
+         Notify notify = nullptr) noexcept;
   ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;

@@ -55,11 +55,13 @@ struct RetiredGraph {
 };
 
 struct Engine::Impl : ProcessGlance {
-  Impl(const Driver& driver_table, const policy::Settings& all_settings, capture::LogWriter* log_writer);
+  Impl(const Driver& driver_table, const policy::Settings& all_settings, capture::LogWriter* log_writer,
+       Notify notify_function);
 
   const Driver& driver;
   const policy::Settings& settings;
   capture::LogWriter* const log;
+  const Notify notify;
   const policy::Selector selector;
   FunctionTable functions;
   FunctionStates function_states;
@@ -69,6 +71,7 @@ struct Engine::Impl : ProcessGlance {
 
   std::atomic<int> pauses{0};           ///< and stop(), which is never taken back
   std::atomic<std::uint64_t> epoch{1};  ///< steps when what open passes rely on may have changed
+  std::atomic<bool> device_failed{false};
   std::atomic<int> captures_active{0};
   std::atomic<std::uint64_t> memory_generation{1};
   std::atomic<bool> builds_pending{false};
@@ -145,8 +148,11 @@ struct Engine::Impl : ProcessGlance {
   void erase_dropped(Region& region) noexcept;
 
   // ---- flush.cpp
+  /// A driver call gave `error`. When the context is broken by it, nothing is held or built from here on.
+  void notice_error(CUresult error) noexcept;
   CUresult launch_locked(Lane& lane) noexcept;
   CUresult flush_locked(Lane& lane, capture::Reason reason, const char* cause) noexcept;
+  void note_expiry(Region& region, std::uint32_t variant, std::uint32_t operation) noexcept;
   void flush(Lane& lane, capture::Reason reason, const char* cause) noexcept;
   void flush_pass(OpenRegion& pass, capture::Reason reason, const char* cause) noexcept;
   void end_hold(Lane& lane) noexcept;

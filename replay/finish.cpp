@@ -121,17 +121,18 @@ Variant* Engine::Impl::keep_addresses(Region& region, OpenRegion& pass, Variant&
 // work, a wait that makes no call, a launch that is refused each time.
 void Engine::Impl::learn_cut(Variant& variant) noexcept {
   constexpr std::uint32_t often_enough = 3;
-  Segment* segment =
-      variant.interruptions >= often_enough ? variant.segment_around(variant.interrupted_before) : nullptr;
-  if (segment == nullptr) return;
-  variant.interruptions = 0;
-  retire(*segment);
-  segment->state = Segment::State::waits;
-  variant.pending = true;
-  builds_pending.store(true, std::memory_order_release);
-  try {
-    variant.cut(variant.interrupted_before, settings.segment_min);
-  } catch (const std::bad_alloc&) {  // it stays one segment, and waits to be built again
+  for (std::size_t index = 0; index < variant.segments.size(); ++index) {
+    Segment& segment = variant.segments[index];
+    if (segment.interruptions < often_enough) continue;
+    segment.interruptions = 0;
+    retire(segment);
+    segment.state = Segment::State::waits;
+    variant.pending = true;
+    builds_pending.store(true, std::memory_order_release);
+    try {
+      variant.cut(segment.interrupted_before, settings.segment_min);
+    } catch (const std::bad_alloc&) {  // it stays one segment, and waits to be built again
+    }
   }
 }
 

@@ -1,9 +1,13 @@
 // Issuing what a lane holds: as one graph when its segment is complete, one by one otherwise.
+#include <algorithm>
 #include <ctime>
+#include <iterator>
 #include <mutex>
 
 #include "replay/engine_impl.h"
 #include "replay/issue.h"
+
+#include <fmt/format.h>
 
 namespace refrain::replay {
 
@@ -36,6 +40,7 @@ CUresult Engine::Impl::launch_locked(Lane& lane) noexcept {
   lane.issuing.store(false, std::memory_order_relaxed);
   if (result == CUDA_SUCCESS) {
     segment.last_stream = lane.stream;
+    segment.interruptions = 0;
     pass.counters.replayed += segment.count;
     pass.counters.patched += patched;
     ++pass.counters.graph_launches;
@@ -46,13 +51,47 @@ CUresult Engine::Impl::launch_locked(Lane& lane) noexcept {
   return flush_locked(lane, reason, nullptr);
 }
 
+namespace {
+
+// cuda.h: "This leaves the process in an inconsistent state and any further CUDA work will return the same error."
+bool breaks_the_process(CUresult error) noexcept {
+  constexpr CUresult all[] = {CUDA_ERROR_ECC_UNCORRECTABLE,
+                              CUDA_ERROR_NVLINK_UNCORRECTABLE,
+                              CUDA_ERROR_ILLEGAL_ADDRESS,
+                              CUDA_ERROR_LAUNCH_TIMEOUT,
+                              CUDA_ERROR_ASSERT,
+                              CUDA_ERROR_HARDWARE_STACK_ERROR,
+                              CUDA_ERROR_ILLEGAL_INSTRUCTION,
+                              CUDA_ERROR_MISALIGNED_ADDRESS,
+                              CUDA_ERROR_INVALID_ADDRESS_SPACE,
+                              CUDA_ERROR_INVALID_PC,
+                              CUDA_ERROR_LAUNCH_FAILED,
+                              CUDA_ERROR_EXTERNAL_DEVICE};
+  return std::find(std::begin(all), std::end(all), error) != std::end(all);
+}
+
+const char* name_of_error(const Driver& driver, CUresult error) noexcept {
+  const char* text = nullptr;
+  return driver.cuGetErrorName(error, &text) == CUDA_SUCCESS && text != nullptr ? text : "an error without a name";
+}
+
+}  // namespace
+
+void Engine::Impl::notice_error(CUresult error) noexcept {
+  if (!breaks_the_process(error) || device_failed.exchange(true, std::memory_order_acq_rel)) return;
+  // What other lanes hold is issued by the next call that they order with, or by the timer.
+  pauses.fetch_add(1 << 20, std::memory_order_acq_rel);
+  epoch.fetch_add(1, std::memory_order_acq_rel);
+  if (notify != nullptr) notify(Notice::device_failed, "", name_of_error(driver, error));
+}
+
 // The graph is given up and may be built again, a bounded number of times.
 void Engine::Impl::fail_segment(Region& region, Variant& variant, Segment& segment, Reason reason,
                                 CUresult error) noexcept {
   retire(segment);
   segment.state = Segment::State::waits;
-  const char* text = nullptr;
-  if (driver.cuGetErrorName(error, &text) != CUDA_SUCCESS || text == nullptr) text = "an error without a name";
+  const char* text = name_of_error(driver, error);
+  notice_error(error);
   fallbacks.fetch_add(1, std::memory_order_relaxed);
   const std::lock_guard guard(region.lock);
   ++region.causes[static_cast<std::size_t>(reason)];
@@ -62,6 +101,7 @@ void Engine::Impl::fail_segment(Region& region, Variant& variant, Segment& segme
   const bool newly_off = region.failures >= settings.max_failures && !region.off;
   if (newly_off) region.off = true;
   if (region.off) ++region.causes[static_cast<std::size_t>(Reason::region_off)];
+  if (newly_off && notify != nullptr) notify(Notice::region_off, region.rule.name.c_str(), text);
   if (log == nullptr) return;
   try {
     capture::FallbackRecord record;
@@ -95,6 +135,8 @@ CUresult Engine::Impl::flush_locked(Lane& lane, Reason reason, const char* cause
   const std::uint32_t id = variant.id, first = lane.held_first;
   if (reason == Reason::early_order || reason == Reason::hold_expired) variant.note_interruption(first + count);
   end_hold(lane);
+  notice_error(first_error);
+  if (reason == Reason::hold_expired) note_expiry(region, id, first + count);
   if (cause == nullptr) return first_error;  // told where it was noticed
   fallbacks.fetch_add(1, std::memory_order_relaxed);
   if (!region.note(reason, id, first + count) || log == nullptr) return first_error;
@@ -109,6 +151,25 @@ CUresult Engine::Impl::flush_locked(Lane& lane, Reason reason, const char* cause
   } catch (...) {
   }
   return first_error;
+}
+
+// The program may be waiting for the device in a way that makes no call: a region where that happens again and again is
+// taken off holding for a while.
+void Engine::Impl::note_expiry(Region& region, std::uint32_t variant, std::uint32_t operation) noexcept {
+  const std::lock_guard guard(region.lock);
+  if (!region.rest.timer_was_needed(region.passes)) return;
+  ++region.causes[static_cast<std::size_t>(Reason::region_rests)];
+  if (log == nullptr) return;
+  try {
+    capture::FallbackRecord record;
+    record.region = region.rule.name;
+    record.variant = variant;
+    record.operation = operation;
+    record.reason = Reason::region_rests;
+    record.found = fmt::format("eager until pass {}", region.rest.until());
+    log->write(std::move(record));
+  } catch (...) {
+  }
 }
 
 void Engine::Impl::flush(Lane& lane, Reason reason, const char* cause) noexcept {

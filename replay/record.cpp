@@ -110,7 +110,9 @@ void Engine::Impl::passed(const Call& call, CUresult result) noexcept {
   }
   ++pass->counters.calls;
   ++pass->counters.passed;
-  if (result != CUDA_SUCCESS) {  // the device got nothing: the sequence goes on as if the call had not been made
+  if (result != CUDA_SUCCESS) {
+    notice_error(result);
+    // The device got nothing: the sequence goes on as if the call had not been made
     if (thread->after != After::ignored) note(*pass, Reason::launch_error, "", "");
     if (thread->after == After::mismatch && pass->variant != nullptr) {
       const std::lock_guard lane_guard(thread->after_lane->lock);

@@ -15,6 +15,7 @@
 #include "capture/log_record.h"
 #include "policy/settings.h"
 #include "replay/lock.h"
+#include "replay/rest.h"
 #include "replay/variant.h"
 
 namespace refrain::replay {
@@ -53,6 +54,7 @@ struct Region {
   std::uint64_t passes_since_wait = 0;  ///< since a safe point built something or found nothing to build
   std::uint32_t failures = 0;           ///< of builds, patches and launches
   bool off = false;
+  Rest rest;
   CallCounters counters;
   std::array<std::uint64_t, reason_count> causes{};
 

@@ -41,6 +41,13 @@ Segment* Variant::segment_around(std::uint32_t before) noexcept {
   return segment.first < before ? &segment : nullptr;
 }
 
+void Variant::note_interruption(std::uint32_t before) noexcept {
+  Segment* segment = segment_around(before);
+  if (segment == nullptr) return;
+  segment->interruptions = before == segment->interrupted_before ? segment->interruptions + 1 : 1;
+  segment->interrupted_before = before;
+}
+
 void Variant::cut(std::uint32_t before, std::uint32_t segment_min) {
   const std::uint32_t number = nodes[before].segment;
   Segment rest;

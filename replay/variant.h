@@ -22,6 +22,9 @@ struct Segment {
   State state = State::waits;
   std::uint16_t role = 0;
   std::uint16_t failures = 0;
+  // Where held calls had to be issued before the segment was complete, and how often in a row at that very place.
+  std::uint32_t interrupted_before = 0;
+  std::uint32_t interruptions = 0;
   std::uint32_t changed = 0;            ///< operations whose node must be patched before the next launch
   std::uint64_t memory_generation = 0;  ///< of the engine, when memset and copy nodes were last known to be good
   CUgraph graph = nullptr;              ///< lives as long as `exec`: patching names its nodes
@@ -72,14 +75,9 @@ class Variant {
   std::uint64_t last_use = 0;    ///< pass number of the region
   std::uint64_t passes = 0;
 
-  /// Where held calls had to be issued before their segment was complete, and how often in a row at that very place.
-  /// Guarded by the lane's lock.
-  std::uint32_t interrupted_before = 0;
-  std::uint32_t interruptions = 0;
-  void note_interruption(std::uint32_t before) noexcept {
-    interruptions = before == interrupted_before ? interruptions + 1 : 1;
-    interrupted_before = before;
-  }
+  /// What was held had to be issued before operation `before` came, which lies in the midst of a segment. The lock of
+  /// the lane must be held.
+  void note_interruption(std::uint32_t before) noexcept;
   /// The segment in the midst of which operation `before` lies, or nullptr when a segment begins with it.
   Segment* segment_around(std::uint32_t before) noexcept;
   /// Cuts that segment, whose graph has been given up, before the operation. May throw std::bad_alloc, and has changed

@@ -45,7 +45,7 @@ void note(std::string call) { recording.calls.push_back(std::move(call)); }
 
 struct Engine::Impl {};
 
-Engine::Engine(const Driver&, const policy::Settings&, capture::LogWriter*) noexcept {}
+Engine::Engine(const Driver&, const policy::Settings&, capture::LogWriter*, Notify) noexcept {}
 Engine::~Engine() = default;
 [[gnu::tls_model("initial-exec")]] constinit thread_local ThreadGlance* thread_glance = nullptr;
 Decision Engine::hold(const KernelCall& call, CUresult& result) noexcept { return hold_call(call, result); }

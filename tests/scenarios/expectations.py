@@ -54,6 +54,14 @@ def variants_at_most(count):
     return f"keeps {count} variants at most", check
 
 
+def timer_needed_at_most(times):
+    def check(log):
+        needed = log.fallbacks().get("hold_expired", 0)
+        return None if needed <= times else f"the timer issued held calls {needed} times"
+
+    return f"needs the timer {times} times at most", check
+
+
 def nothing_replayed():
     def check(log):
         held = log.total("held")
@@ -108,6 +116,8 @@ EXPECTATIONS = {
     "l8_shape_churn": {"replay": [variants_at_most(64)], "one_variant": [variants_at_most(1)]},
     "l12_remapped_memory": {"replay": [replay_share(0.5)]},
     "o2_launch_returns_at_once": {"replay": [replay_share(0.5)]},
+    "o1_host_spins_on_mapped_memory": {"replay": [timer_needed_at_most(8)]},
+    "o1_waits_in_changing_places": {"replay": [timer_needed_at_most(30), reason("region_rests")]},
     "o3_joined_by_the_host": {"replay": [replay_share(0.5)]},
     "o5_region_on_the_null_stream": {"replay": [replay_share(0.8)]},
     "o8_program_launches_graphs": {"replay": [replay_share(0.8)]},
@@ -142,6 +152,7 @@ SHORT_HOLD = {"hold": {"max_hold_us": 2000}}
 OVERRIDES = {
     "l5_unmap_while_held": SHORT_HOLD,
     "o1_host_spins_on_mapped_memory": SHORT_HOLD,
+    "o1_waits_in_changing_places": SHORT_HOLD,
     "o1_watchdog_polls_event": SHORT_HOLD,
 }
 

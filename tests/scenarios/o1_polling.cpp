@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <thread>
 
 #include "tests/programs/scenario.h"
 
@@ -104,6 +105,34 @@ SCENARIO(o1_host_spins_on_mapped_memory) {
       note("told %d", told.wait(static_cast<unsigned>(i)));
       launch(mix, {}, stream, data.address(), data.address(), n, 2u);
       launch(accumulate, {}, stream, sum.address(), data.address(), n);
+    }
+    ledger.take(stream);
+  }
+  ledger.close();
+}
+
+// No single place is to blame, and the wait is another thread's: the region has to be taken off holding.
+SCENARIO_OF(o1_waits_in_changing_places, 200) {
+  constexpr unsigned n = 512, places = 6;
+  const Buffer data(n, 1), sum(n, 2);
+  const MappedFlag told;
+  const CUfunction mix = scenario.kernel("mix"), tell = scenario.kernel("tell");
+  const CUstream stream = scenario.stream();
+  Ledger ledger(scenario, {&data, &sum});
+  unsigned count = 0;
+  for (int i = 1; i <= scenario.iterations(); ++i) {
+    {
+      const Range range("region waiting");
+      for (unsigned place = 0; place < places; ++place) {
+        launch(mix, {}, stream, data.address(), sum.address(), n, place);
+        launch(tell, {1, 1}, stream, told.device(), ++count);
+        if (place + 1 == static_cast<unsigned>(i) % places) {
+          bool seen = false;
+          std::thread waiter([&] { seen = told.wait(count); });
+          waiter.join();
+          note("told %d", seen);
+        }
+      }
     }
     ledger.take(stream);
   }
