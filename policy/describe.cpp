@@ -34,6 +34,7 @@ Json settings_json(const Settings& settings) {
   Json json = Json::object();
   json["version"] = policy_version;
   json["mode"] = to_string(settings.mode);
+  json["auto"] = settings.automatic;
   json["regions"] = Json::array();
   for (const RegionRule& rule : settings.regions) json["regions"].push_back(region_json(rule));
   json["operations"] = Json::array();

@@ -32,7 +32,7 @@ std::vector<std::string_view> names_in(std::string_view section) {
 }
 
 std::vector<std::string_view> top_keys() {
-  std::vector<std::string_view> keys{"$schema", "description", "version", "mode", "regions", "operations"};
+  std::vector<std::string_view> keys{"$schema", "description", "version", "mode", "auto", "regions", "operations"};
   for (const SettingRow& row : setting_rows()) {
     if (keys.back() != row.section()) keys.push_back(row.section());
   }
@@ -73,6 +73,9 @@ void PolicyReader::read_top(const Member& member, Settings& settings) {
     read_version(member.value);
   } else if (member.key == "mode") {
     read_word(member.value, path, mode_words(), settings.mode);
+  } else if (member.key == "auto") {
+    if (member.value.kind != Value::Kind::boolean) return wrong(member.value, path, "true or false");
+    settings.automatic = member.value.boolean;
   } else if (member.key == "regions") {
     read_regions(member.value, settings.regions);
   } else if (member.key == "operations") {

@@ -48,6 +48,7 @@ struct OperationRule {
 
 struct Settings {
   Mode mode = Mode::replay;
+  bool automatic = false;  ///< repeated operations outside of selected ranges are found and replayed as well
   std::vector<RegionRule> regions;
   std::vector<OperationRule> operations;
 // One row a setting: SETTING(type, member, "section.key", default, minimum, maximum, "unit", "help").

@@ -56,6 +56,46 @@ bool is_built(const Variant& variant) noexcept {
 }  // namespace
 
 template <typename Call>
+bool Engine::Impl::begins(const Call& call, const Variant& variant, const Region& region,
+                          const Lane& lane) const noexcept {
+  return !variant.busy && !variant.dropped && role_fits(variant, 0, lane) &&
+         compare(call, variant, 0, region.rule).equal && (settings.patch || same_bytes(call, variant, 0));
+}
+
+template <typename Call>
+Variant* Engine::Impl::likeliest(const Call& call, Region& region, Lane& lane, std::uint64_t context,
+                                 Variant*& oldest) noexcept {
+  auto fits = [&](const Variant& variant) { return begins(call, variant, region, lane); };
+  // The likeliest first: what followed last time. Then whatever had most of these addresses. Then, for addresses never
+  // seen, what followed last time all the same, or the variant that is patched for such.
+  constexpr unsigned probably_same = 50;
+  Variant* const next = region.last != nullptr ? region.last->successor : nullptr;
+  const bool next_fits = next != nullptr && fits(*next);
+  Variant* chosen = next_fits && (next->moves || likeness(call, *next, 0) >= surely_same) ? next : nullptr;
+  Variant* oldest_built = nullptr;
+  unsigned most_alike = probably_same - 1;
+  if (chosen != nullptr) return chosen;
+  region.for_each_at(context, [&](Variant& variant) {
+    if (!fits(variant)) return;
+    if (const unsigned alike = likeness(call, variant, 0); alike > most_alike) {
+      most_alike = alike;
+      chosen = &variant;
+    }
+    if (oldest == nullptr || variant.last_use < oldest->last_use) oldest = &variant;
+    if (!is_built(variant)) return;
+    const bool better = oldest_built == nullptr || (variant.scratch && !oldest_built->scratch) ||
+                        (variant.scratch == oldest_built->scratch && variant.last_use < oldest_built->last_use);
+    if (better) oldest_built = &variant;
+  });
+  if (chosen == nullptr && next_fits && is_built(*next)) {
+    constexpr std::uint32_t moved_often = 8;
+    chosen = next;
+    if (++next->moved >= moved_often) next->moves = true;  // no use in searching by addresses for this one
+  }
+  return chosen != nullptr ? chosen : oldest_built;
+}
+
+template <typename Call>
 void Engine::Impl::choose(const Call& call, OpenRegion& pass, Lane& lane) noexcept {
   Region& region = *pass.region;
   const std::lock_guard guard(region.lock);
@@ -73,39 +113,8 @@ void Engine::Impl::choose(const Call& call, OpenRegion& pass, Lane& lane) noexce
     ++region.causes[static_cast<std::size_t>(Reason::region_rests)];
     return;
   }
-  auto fits = [&](const Variant& variant) {
-    return !variant.busy && !variant.dropped && role_fits(variant, 0, lane) &&
-           compare(call, variant, 0, region.rule).equal && (settings.patch || same_bytes(call, variant, 0));
-  };
-  // The likeliest first: what followed last time. Then whatever had most of these addresses. Then, for addresses never
-  // seen, what followed last time all the same, or the variant that is patched for such.
-  constexpr unsigned surely_same = 75, probably_same = 50;
-  Variant* const next = region.last != nullptr ? region.last->successor : nullptr;
-  const bool next_fits = next != nullptr && fits(*next);
-  Variant* chosen = next_fits && (next->moves || likeness(call, *next, 0) >= surely_same) ? next : nullptr;
-  Variant* oldest_built = nullptr;
   Variant* oldest = nullptr;
-  unsigned most_alike = probably_same - 1;
-  const bool search = chosen == nullptr;
-  for (const std::unique_ptr<Variant>& variant : region.variants) {
-    if (!search) break;
-    if (!fits(*variant)) continue;
-    if (const unsigned alike = likeness(call, *variant, 0); alike > most_alike) {
-      most_alike = alike;
-      chosen = variant.get();
-    }
-    if (oldest == nullptr || variant->last_use < oldest->last_use) oldest = variant.get();
-    if (!is_built(*variant)) continue;
-    const bool better = oldest_built == nullptr || (variant->scratch && !oldest_built->scratch) ||
-                        (variant->scratch == oldest_built->scratch && variant->last_use < oldest_built->last_use);
-    if (better) oldest_built = variant.get();
-  }
-  if (chosen == nullptr && next_fits && is_built(*next)) {
-    constexpr std::uint32_t moved_often = 8;
-    chosen = next;
-    if (++next->moved >= moved_often) next->moves = true;  // no use in searching by addresses for this one
-  }
-  if (chosen == nullptr) chosen = oldest_built;
+  Variant* chosen = likeliest(call, region, lane, 0, oldest);
   Reason reason{};
   if (chosen == nullptr && may_record(region, reason)) {
     pass.state = OpenRegion::State::recording;
@@ -154,9 +163,11 @@ bool Engine::Impl::switch_variant(const Call& call, OpenRegion& pass, Lane& lane
   return bind_role(pass, other->sequence.operations[pass.cursor].role, lane);
 }
 
-#define INSTANTIATE(Call)                                                          \
-  template Verdict Engine::Impl::expect(const Call&, OpenRegion&, Lane&) noexcept; \
-  template void Engine::Impl::choose(const Call&, OpenRegion&, Lane&) noexcept;    \
+#define INSTANTIATE(Call)                                                                                     \
+  template bool Engine::Impl::begins(const Call&, const Variant&, const Region&, const Lane&) const noexcept; \
+  template Variant* Engine::Impl::likeliest(const Call&, Region&, Lane&, std::uint64_t, Variant*&) noexcept;  \
+  template Verdict Engine::Impl::expect(const Call&, OpenRegion&, Lane&) noexcept;                            \
+  template void Engine::Impl::choose(const Call&, OpenRegion&, Lane&) noexcept;                               \
   template bool Engine::Impl::switch_variant(const Call&, OpenRegion&, Lane&, Reason) noexcept;
 INSTANTIATE(KernelCall)
 INSTANTIATE(MemsetCall)

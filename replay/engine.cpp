@@ -3,6 +3,7 @@
 #include <ctime>
 #include <mutex>
 #include <new>
+#include <string>
 #include <utility>
 
 #include "replay/engine_impl.h"
@@ -53,6 +54,18 @@ Engine::Impl::Impl(const Driver& driver_table, const policy::Settings& all_setti
     const bool watched = rule.action != policy::Action::eager && settings.mode != policy::Mode::off;
     regions.push_back(watched ? std::make_unique<Region>(rule, may_replay && rule.action == policy::Action::graph)
                               : nullptr);
+  }
+  static std::atomic<std::uint64_t> engines{0};
+  epoch = (engines.fetch_add(1, std::memory_order_relaxed) << 40) + 1;
+  first_automatic = regions.size();
+  if (settings.automatic && settings.mode != policy::Mode::off) {
+    constexpr std::size_t most_lanes = 16;
+    for (std::size_t number = 1; number <= most_lanes; ++number) {
+      policy::RegionRule& rule = automatic_rules.emplace_back();
+      rule.name = number == 1 ? "auto" : "auto " + std::to_string(number);
+      regions.push_back(std::make_unique<Region>(rule, may_replay, std::make_unique<Trail>()));
+    }
+    automatic.store(true, std::memory_order_relaxed);
   }
   next_counters_ns = now_ns() + std::int64_t{settings.log_interval_s} * 1'000'000'000;
 }
@@ -133,7 +146,7 @@ void open(OpenRegion& pass, Region& region, Thread* owner, std::uint64_t epoch) 
 }  // namespace
 
 OpenRegion* Engine::enter(unsigned rule) noexcept {
-  if (rule >= impl_->regions.size() || impl_->regions[rule] == nullptr || !active()) return nullptr;
+  if (rule >= impl_->first_automatic || impl_->regions[rule] == nullptr || !active()) return nullptr;
   Region& region = *impl_->regions[rule];
   Thread* thread = impl_->this_thread();
   if (thread == nullptr) return nullptr;

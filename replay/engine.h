@@ -84,6 +84,7 @@ struct ThreadGlance {
 struct ProcessGlance {
   std::atomic<OpenRegion*> process_top{nullptr};  ///< the innermost open region of process scope
   std::atomic<int> lanes_holding{0};
+  std::atomic<bool> automatic{false};  ///< operations outside of all ranges are watched as well
 };
 
 class Engine {
@@ -102,6 +103,7 @@ class Engine {
     if (thread == nullptr || thread->top != nullptr || glance_ == nullptr) return false;
     if (glance_->process_top.load(std::memory_order_acquire) != nullptr) return false;
     if (glance_->lanes_holding.load(std::memory_order_acquire) != 0) return false;
+    if (glance_->automatic.load(std::memory_order_relaxed)) return false;
     if (is_launch) ThreadGlance::add(thread->launches_seen);
     ThreadGlance::add(thread->outside_calls);
     return true;

@@ -68,9 +68,13 @@ struct Engine::Impl : ProcessGlance {
   LaneTable lanes;
   Timer timer;
   std::vector<std::unique_ptr<Region>> regions;  ///< one a rule; nullptr for rules that keep their ranges eager
+  std::deque<policy::RegionRule> automatic_rules;
+  std::size_t first_automatic = 0;              ///< in `regions`: the automatic ones come last
+  std::atomic<std::size_t> automatic_taken{0};  ///< each belongs to a lane, once taken
 
-  std::atomic<int> pauses{0};           ///< and stop(), which is never taken back
-  std::atomic<std::uint64_t> epoch{1};  ///< steps when what open passes rely on may have changed
+  std::atomic<int> pauses{0};  ///< and stop(), which is never taken back
+  /// Steps when what open passes rely on may have changed. No two engines of a process ever have the same one.
+  std::atomic<std::uint64_t> epoch{1};
   std::atomic<bool> device_failed{false};
   std::atomic<int> captures_active{0};
   std::atomic<std::uint64_t> memory_generation{1};
@@ -109,15 +113,42 @@ struct Engine::Impl : ProcessGlance {
   bool is_acceptable(const CopyCall& call, const Variant& variant, std::uint32_t index) const noexcept;
   bool is_memory_as_recorded(const Variant& variant, std::uint32_t index) const noexcept;
   bool is_known_memory(std::uint64_t address, std::uint64_t bytes) const noexcept;
-  Lane* lane_of(OpenRegion& pass, CUstream stream) noexcept;
+  Lane* lane_of(CUstream stream, CUstream& cached_stream, CUcontext& cached_context, Lane*& cached_lane) noexcept;
   bool is_capturing(CUstream stream) noexcept;
   void begin_hold(Lane& lane, OpenRegion& pass, std::uint32_t first) noexcept;
+
+  // ---- automatic.cpp: operations outside of all ranges
+  template <typename Call>
+  Decision hold_automatic(const Call& call, Thread& thread, CUresult& result) noexcept;
+  template <typename Call>
+  Decision follow_automatic(const Call& call, Thread& thread, OpenRegion& pass, Lane& lane, CUresult& result) noexcept;
+  template <typename Call>
+  void find_place(const Call& call, std::uint64_t token, OpenRegion& pass, Lane& lane) noexcept;
+  template <typename Call>
+  Variant* begun_anywhere(const Call& call, std::uint64_t token, Region& region, Lane& lane) noexcept;
+  OpenRegion* automatic_pass(Lane& lane) noexcept;
+  /// The program waited for the device on this thread: the piece that it was in ends here.
+  void end_piece_of(Thread& thread) noexcept;
+  bool ends_before(OpenRegion& pass, std::uint64_t token) noexcept;
+  void count_unplaced(OpenRegion& pass, std::uint64_t token) noexcept;
+  void finish_piece(OpenRegion& pass) noexcept;
+  void lose_place(OpenRegion& pass, capture::Reason reason) noexcept;
+  void begin_piece(OpenRegion& pass) noexcept;
+  bool make_room_for_variant(Region& region) noexcept;
 
   // ---- choose.cpp
   template <typename Call>
   Verdict expect(const Call& call, OpenRegion& pass, Lane& lane) noexcept;
   template <typename Call>
   void choose(const Call& call, OpenRegion& pass, Lane& lane) noexcept;
+  /// True when the call may be the first operation of the variant.
+  template <typename Call>
+  bool begins(const Call& call, const Variant& variant, const Region& region, const Lane& lane) const noexcept;
+  static constexpr unsigned surely_same = 75;  ///< percent of the addresses
+  /// The variant that this call most likely begins, among those that begin at `context`, or nullptr. `oldest`: one that
+  /// would do, not built yet. The region's lock must be held.
+  template <typename Call>
+  Variant* likeliest(const Call& call, Region& region, Lane& lane, std::uint64_t context, Variant*& oldest) noexcept;
   template <typename Call>
   bool switch_variant(const Call& call, OpenRegion& pass, Lane& lane, capture::Reason reason) noexcept;
   bool role_fits(const Variant& variant, std::uint16_t role, const Lane& lane) const noexcept;
@@ -129,7 +160,8 @@ struct Engine::Impl : ProcessGlance {
   template <typename Call>
   void passed(const Call& call, CUresult result) noexcept;
   template <typename Call>
-  void record(const Call& call, OpenRegion& pass, Lane& lane, After after, capture::Reason why) noexcept;
+  void record(const Call& call, OpenRegion& pass, Lane& lane, After after, capture::Reason why,
+              std::uint64_t token) noexcept;
   bool learn_configuration(const capture::Operation& operation, OpenRegion& pass, capture::Reason why) noexcept;
   template <typename Call>
   void note_mismatch(const Call& call, OpenRegion& pass, capture::Reason reason,

@@ -13,6 +13,11 @@ using capture::Reason;
 
 namespace {
 
+// An automatic region has this many passes where one that ranges delimit has one, in rough numbers.
+constexpr std::uint64_t pieces_in_a_pass = 32;
+// How many copies for other addresses a region makes before it knows whether addresses come back.
+constexpr std::uint64_t first_copies = 128;
+
 // A variant is the same place of the program as a sequence of its structure when most of what may be an address is
 // equal.
 bool is_same_place(const Variant& variant, const capture::Sequence& other) noexcept {
@@ -43,6 +48,7 @@ void Engine::Impl::erase_dropped(Region& region) noexcept {
       if (other != nullptr && other->successor == variant.get()) other->successor = nullptr;
     }
     if (region.last == variant.get()) region.last = nullptr;
+    if (region.is_automatic()) region.trail->forget(*variant);
     sequence_bytes.fetch_sub(variant->memory(), std::memory_order_relaxed);
     return true;
   });
@@ -65,6 +71,10 @@ Variant* Engine::Impl::add_variant(Region& region, OpenRegion& pass, capture::Se
       variant->nodes[index].accepted_shared = model->nodes[index].accepted_shared;
     }
   }
+  if (region.is_automatic()) {
+    variant->context = model != nullptr ? model->context : pass.context;
+    variant->tokens = model != nullptr ? model->tokens : pass.tokens;
+  }
   variant->pending = false;
   for (Segment& segment : variant->segments) {
     if (segment.count < settings.segment_min || !region.replays) segment.state = Segment::State::off;
@@ -75,6 +85,7 @@ Variant* Engine::Impl::add_variant(Region& region, OpenRegion& pass, capture::Se
   region.variants.push_back(std::move(variant));
   Variant* added = region.variants.back().get();
   ++region.next_variant;
+  if (region.is_automatic()) region.trail->add(*added);
   sequence_bytes.fetch_add(added->memory(), std::memory_order_relaxed);
   if (added->pending) builds_pending.store(true, std::memory_order_release);
   return added;
@@ -91,7 +102,9 @@ void Engine::Impl::demote(OpenRegion& pass) noexcept {
     release(*pass.region, *std::exchange(pass.variant, nullptr));
   }
   pass.recording = {};
-  pass.state = OpenRegion::State::eager;
+  pass.tokens.clear();
+  pass.state = pass.region->is_automatic() ? OpenRegion::State::choosing : OpenRegion::State::eager;
+  pass.cursor = 0;
   pass.cached_lane = nullptr;
   pass.role_count = 0;
   pass.epoch = epoch.load(std::memory_order_acquire);
@@ -102,16 +115,24 @@ void Engine::Impl::demote(OpenRegion& pass) noexcept {
 // addresses.
 Variant* Engine::Impl::keep_addresses(Region& region, OpenRegion& pass, Variant& done) noexcept {
   done.last_use = pass.number;
-  for (const std::unique_ptr<Variant>& known : region.variants) {
-    if (known.get() != &done && !known->busy && !known->dropped && is_same_place(*known, done.sequence))
-      return known.get();
-  }
+  Variant* same = nullptr;
+  region.for_each_at(done.context, [&](Variant& known) {
+    if (same == nullptr && &known != &done && !known.busy && !known.dropped && is_same_place(known, done.sequence))
+      same = &known;
+  });
+  if (same != nullptr) return same;
   Reason refused{};
   const bool room = graph_bytes.load(std::memory_order_relaxed) < (std::uint64_t{settings.max_graph_mib} << 19);
-  if (!region.replays || !room || !may_record(region, refused)) return &done;
+  // Where addresses never come back, a copy for each would only fill the memory.
+  const bool useful = region.copies < first_copies + 2 * region.copies_used;
+  const bool full = region.is_automatic() ? !make_room_for_variant(region) : !may_record(region, refused);
+  if (!region.replays || !room || !useful || full) return &done;
   try {
     Variant* kept = add_variant(region, pass, done.sequence.prefix(done.sequence.size()), &done);
-    return kept != nullptr ? kept : &done;
+    if (kept == nullptr) return &done;
+    kept->is_copy = true;
+    ++region.copies;
+    return kept;
   } catch (const std::bad_alloc&) {
     return &done;
   }
@@ -141,14 +162,16 @@ Variant* Engine::Impl::settle(Region& region, OpenRegion& pass, bool& is_new_sho
   Reason refused{};
   if (pass.state == OpenRegion::State::recording && pass.recording.size() != 0) {
     const bool patches = settings.patch && !region.rule.strict_parameters && !region.rule.strict_configuration;
-    for (const std::unique_ptr<Variant>& known : region.variants) {
-      if (!patches || known->busy || known->dropped || !is_same_place(*known, pass.recording)) continue;
-      for (std::uint32_t index = 0; index < known->sequence.size(); ++index) {
+    Variant* same = nullptr;
+    region.for_each_at(pass.context, [&](Variant& known) {
+      if (same != nullptr || !patches || known.busy || known.dropped || !is_same_place(known, pass.recording)) return;
+      for (std::uint32_t index = 0; index < known.sequence.size(); ++index) {
         const capture::Operation& operation = pass.recording.operations[index];
-        known->nodes[index].accept(operation.block, operation.shared);
+        known.nodes[index].accept(operation.block, operation.shared);
       }
-      return known.get();
-    }
+      same = &known;
+    });
+    if (same != nullptr) return same;
     return add_variant(region, pass, std::move(pass.recording), nullptr);
   }
   if (pass.state != OpenRegion::State::matching || pass.cursor == 0) return nullptr;
@@ -156,8 +179,10 @@ Variant* Engine::Impl::settle(Region& region, OpenRegion& pass, bool& is_new_sho
   if (region.replays) learn_cut(followed);
   if (pass.cursor == followed.sequence.size()) {
     followed.scratch = 2 * pass.moved_bytes > followed.address_bytes;
+    if (!followed.scratch && std::exchange(followed.is_copy, false)) ++region.copies_used;
     return followed.scratch ? keep_addresses(region, pass, followed) : &followed;
   }
+  if (region.is_automatic()) return nullptr;
   const std::uint64_t structure = followed.sequence.structure(pass.cursor);
   Variant* shorter = region.find_prefix(structure, pass.cursor, true, nullptr, [](const Variant&) { return 100u; });
   if (shorter != nullptr || !may_record(region, refused)) return shorter;
@@ -194,7 +219,7 @@ void Engine::Impl::finish(OpenRegion& pass, bool may_build) noexcept {
     region.counters += pass.counters;
     ++region.passes_since_wait;
     build_here = may_build && region.replays && builds_pending.load(std::memory_order_relaxed) &&
-                 region.passes_since_wait >= settings.build_after;
+                 region.passes_since_wait >= settings.build_after * (region.is_automatic() ? pieces_in_a_pass : 1);
   }
   if (is_new_short) note(pass, Reason::sequence_shorter, "", "the end of the region");
   if (pass.variant != nullptr) {

@@ -138,7 +138,7 @@ CUresult Engine::Impl::flush_locked(Lane& lane, Reason reason, const char* cause
   notice_error(first_error);
   if (reason == Reason::hold_expired) note_expiry(region, id, first + count);
   if (cause == nullptr) return first_error;  // told where it was noticed
-  fallbacks.fetch_add(1, std::memory_order_relaxed);
+  if (!region.is_automatic()) fallbacks.fetch_add(1, std::memory_order_relaxed);
   if (!region.note(reason, id, first + count) || log == nullptr) return first_error;
   try {
     capture::FallbackRecord record;

@@ -17,6 +17,8 @@ Decision Engine::Impl::hold(const Call& call, CUresult& result) noexcept {
   }
   if constexpr (std::is_same_v<Call, KernelCall>) Thread::add(thread->launches_seen);
   OpenRegion* pass = pauses.load(std::memory_order_acquire) == 0 ? current_pass(*thread) : nullptr;
+  if (pass == nullptr && automatic.load(std::memory_order_relaxed) && pauses.load(std::memory_order_relaxed) == 0)
+    return hold_automatic(call, *thread, result);
   if (pass == nullptr) {
     Thread::add(thread->outside_calls);
     if (lanes_holding.load(std::memory_order_acquire) != 0) order_stream(call.stream, "other work on the stream");
@@ -32,7 +34,7 @@ Decision Engine::Impl::hold(const Call& call, CUresult& result) noexcept {
   if (pass->epoch != epoch.load(std::memory_order_acquire)) demote(*pass);
   // A stream that is captured is asked nothing else: some questions end the capture.
   const bool captured = captures_active.load(std::memory_order_acquire) != 0 && is_capturing(call.stream);
-  Lane* lane = captured ? nullptr : lane_of(*pass, call.stream);
+  Lane* lane = captured ? nullptr : lane_of(call.stream, pass->cached_stream, pass->cached_context, pass->cached_lane);
   if (lane == nullptr) {
     const Reason reason = captured ? Reason::program_capture : Reason::unknown_stream;
     flush_pass(*pass, reason, nullptr);
@@ -143,16 +145,15 @@ void Engine::Impl::begin_hold(Lane& lane, OpenRegion& pass, std::uint32_t first)
   timer.hold_begins();
 }
 
-Lane* Engine::Impl::lane_of(OpenRegion& pass, CUstream stream) noexcept {
+Lane* Engine::Impl::lane_of(CUstream stream, CUstream& cached_stream, CUcontext& cached_context,
+                            Lane*& cached_lane) noexcept {
   CUcontext current = nullptr;
   if (driver.cuCtxGetCurrent(&current) != CUDA_SUCCESS || current == nullptr) return nullptr;
-  if (pass.cached_lane != nullptr && pass.cached_stream == stream && pass.cached_context == current)
-    return pass.cached_lane;
-  Lane* lane = lanes.find(stream, current);
-  pass.cached_stream = stream;
-  pass.cached_context = current;
-  pass.cached_lane = lane;
-  return lane;
+  if (cached_lane != nullptr && cached_stream == stream && cached_context == current) return cached_lane;
+  cached_stream = stream;
+  cached_context = current;
+  cached_lane = lanes.find(stream, current);
+  return cached_lane;
 }
 
 bool Engine::Impl::is_capturing(CUstream stream) noexcept {

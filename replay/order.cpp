@@ -11,6 +11,7 @@ using capture::Reason;
 // The call cuts the sequence that this thread records.
 void Engine::Impl::note_break(const char* cause) noexcept {
   Thread* thread = this_thread();
+  if (thread != nullptr) ++thread->orders;
   OpenRegion* pass = thread != nullptr ? current_pass(*thread) : nullptr;
   if (pass == nullptr) return;
   const PassGuard guard(*pass);

@@ -47,6 +47,11 @@ struct OpenRegion {
   std::uint16_t role_count = 0;
 
   capture::Sequence recording;
+  // Of an automatic region only.
+  std::uint64_t context = 0;            ///< where this pass begins
+  std::vector<std::uint64_t> tokens;    ///< of the recording
+  const Thread* last_thread = nullptr;  ///< that launched here, and
+  std::uint64_t orders = 0;             ///< how many ordering calls it had made then
   CallCounters counters;
   std::uint64_t moved_bytes = 0;  ///< of the shadow, by this pass
 
@@ -62,6 +67,7 @@ enum class After : std::uint8_t {
   matched,   ///< the expected operation, passed: step on
   recorded,  ///< append to the recording
   mismatch,  ///< not what was expected: find another variant, or record one
+  unplaced,  ///< of an automatic region, at a place where nothing is known to begin
 };
 
 /// What the engine knows about one thread.
@@ -73,6 +79,14 @@ struct Thread : ThreadGlance {
       nullptr;  ///< what the pass followed then, and where: another thread may move a process's pass
   std::uint32_t after_cursor = 0;
   capture::Reason after_reason{};
+  std::uint64_t after_token = 0;
+  std::uint64_t orders = 0;         ///< ordering calls of this thread
+  OpenRegion* automatic = nullptr;  ///< of the lane where it launched last outside of all ranges
+  // The lane of the last call outside of all ranges.
+  CUstream cached_stream = nullptr;
+  CUcontext cached_context = nullptr;
+  Lane* cached_lane = nullptr;
+  std::uint64_t cached_epoch = 0;
   OpenRegion* spare = nullptr;  ///< closed regions to use again, chained by `outer`
 };
 

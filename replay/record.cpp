@@ -128,9 +128,15 @@ void Engine::Impl::passed(const Call& call, CUresult result) noexcept {
     return;
   }
   switch (thread->after) {
-    case After::matched: ++pass->cursor; break;
+    case After::matched:
+      ++pass->cursor;
+      if (pass->region->is_automatic() && pass->cursor == pass->variant->sequence.size()) finish_piece(*pass);
+      break;
+    case After::unplaced: count_unplaced(*pass, thread->after_token); break;
     case After::recorded:
-    case After::mismatch: record(call, *pass, *thread->after_lane, thread->after, thread->after_reason); break;
+    case After::mismatch:
+      record(call, *pass, *thread->after_lane, thread->after, thread->after_reason, thread->after_token);
+      break;
     case After::ignored: break;
   }
 }
@@ -147,7 +153,8 @@ bool Engine::Impl::learn_configuration(const capture::Operation& operation, Open
 }
 
 template <typename Call>
-void Engine::Impl::record(const Call& call, OpenRegion& pass, Lane& lane, After after, Reason why) noexcept try {
+void Engine::Impl::record(const Call& call, OpenRegion& pass, Lane& lane, After after, Reason why,
+                          std::uint64_t token) noexcept try {
   FunctionPointer function;
   if constexpr (std::is_same_v<Call, KernelCall>) function = functions.learn(call.function);
   capture::Operation operation;
@@ -156,6 +163,11 @@ void Engine::Impl::record(const Call& call, OpenRegion& pass, Lane& lane, After 
   Reason reason{};
   if (!describe(call, function.get(), operation, bytes, attributes, reason)) {
     // Not an operation that a sequence can have: a cut when recording, nothing otherwise.
+    if (pass.region->is_automatic()) {
+      finish_piece(pass);
+      count_unplaced(pass, token);
+      return;
+    }
     if (pass.state == OpenRegion::State::recording) pass.recording.add_break(capture::to_string(reason));
     if (pass.state == OpenRegion::State::recording && pass.recording.size() == 0)
       pass.state = OpenRegion::State::choosing;
@@ -200,7 +212,10 @@ void Engine::Impl::record(const Call& call, OpenRegion& pass, Lane& lane, After 
   }
   if (role == bound_end) pass.roles[pass.role_count++] = &lane;
   operation.role = static_cast<std::uint16_t>(role - pass.roles.begin());
+  const bool is_automatic = pass.region->is_automatic();
+  if (is_automatic) pass.tokens.reserve(pass.tokens.size() + 1);
   pass.recording.append(operation, bytes, attributes);
+  if (is_automatic) pass.tokens.push_back(token);
   if (function != nullptr) pass.recording.functions.push_back(std::move(function));
 } catch (...) {
   demote(pass);
@@ -222,7 +237,7 @@ void Engine::Impl::note_mismatch(const Call& call, OpenRegion& pass, Reason reas
 void Engine::Impl::note(OpenRegion& pass, Reason reason, const char* expected, const char* found) noexcept try {
   const std::uint32_t variant = pass.variant != nullptr ? pass.variant->id : 0;
   const std::uint32_t operation = pass.variant != nullptr ? pass.cursor : pass.recording.size();
-  if (is_fallback(reason)) fallbacks.fetch_add(1, std::memory_order_relaxed);
+  if (is_fallback(reason) && !pass.region->is_automatic()) fallbacks.fetch_add(1, std::memory_order_relaxed);
   if (!pass.region->note(reason, variant, operation) || log == nullptr) return;
   capture::FallbackRecord record;
   record.region = pass.region->rule.name;
@@ -241,7 +256,7 @@ void Engine::Impl::note(OpenRegion& pass, Reason reason, const char* expected, c
 
 #define INSTANTIATE(Call)                                             \
   template void Engine::Impl::passed(const Call&, CUresult) noexcept; \
-  template void Engine::Impl::record(const Call&, OpenRegion&, Lane&, After, Reason) noexcept;
+  template void Engine::Impl::record(const Call&, OpenRegion&, Lane&, After, Reason, std::uint64_t) noexcept;
 INSTANTIATE(KernelCall)
 INSTANTIATE(MemsetCall)
 INSTANTIATE(CopyCall)

@@ -10,12 +10,14 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "capture/log_record.h"
 #include "policy/settings.h"
 #include "replay/lock.h"
 #include "replay/rest.h"
+#include "replay/trail.h"
 #include "replay/variant.h"
 
 namespace refrain::replay {
@@ -42,17 +44,23 @@ struct CallCounters {
 
 struct Region {
   Region(const policy::RegionRule& region_rule, bool may_replay) noexcept : rule(region_rule), replays(may_replay) {}
+  /// An automatic region takes its variants' places from the operations before them.
+  Region(const policy::RegionRule& region_rule, bool may_replay, std::unique_ptr<Trail> its_trail) noexcept
+      : rule(region_rule), trail(std::move(its_trail)), replays(may_replay) {}
 
   const policy::RegionRule& rule;
+  const std::unique_ptr<Trail> trail;  ///< of an automatic region only
+  bool is_automatic() const noexcept { return trail != nullptr; }
   const bool replays;  ///< false: recorded and logged only
 
   Lock lock;
   std::vector<std::unique_ptr<Variant>> variants;
   Variant* last = nullptr;  ///< the variant of the last complete pass
   std::uint32_t next_variant = 0;
-  std::uint64_t passes = 0;             ///< begun
-  std::uint64_t passes_since_wait = 0;  ///< since a safe point built something or found nothing to build
-  std::uint32_t failures = 0;           ///< of builds, patches and launches
+  std::uint64_t copies = 0, copies_used = 0;  ///< variants made for other addresses; those whose addresses came back
+  std::uint64_t passes = 0;                   ///< begun
+  std::uint64_t passes_since_wait = 0;        ///< since a safe point built something or found nothing to build
+  std::uint32_t failures = 0;                 ///< of builds, patches and launches
   bool off = false;
   Rest rest;
   CallCounters counters;
@@ -68,6 +76,15 @@ struct Region {
 
   /// Counts a cause. True when it is new at this place and should be written to the log. Takes the lock.
   bool note(capture::Reason reason, std::uint32_t variant, std::uint32_t operation) noexcept;
+  /// Calls `visit(Variant&)` for those that may be the place `context`: all of them, in a region that ranges delimit.
+  template <typename Visit>
+  void for_each_at(std::uint64_t context, Visit visit) noexcept {
+    if (trail == nullptr) {
+      for (const std::unique_ptr<Variant>& variant : variants) visit(*variant);
+    } else if (const Place* place = trail->find(context)) {
+      for (Variant* variant = place->variants; variant != nullptr; variant = variant->same_place) visit(*variant);
+    }
+  }
   /// The likeliest free variant whose first `count` operations have this structure, and that is longer than `count` or,
   /// with `exact`, just as long. `likeness(variant)` says how well it suits, 0 that it does not. The lock must be held.
   template <typename Likeness>

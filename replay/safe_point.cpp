@@ -11,6 +11,7 @@ namespace refrain::replay {
 using capture::Reason;
 
 void Engine::safe_point() noexcept {
+  if (Thread* thread = impl_->this_thread()) impl_->end_piece_of(*thread);
   if (impl_->builds_pending.load(std::memory_order_acquire)) impl_->build_pending(nullptr);
   if (impl_->has_retired.load(std::memory_order_acquire)) impl_->collect_retired();
 }
@@ -29,6 +30,7 @@ void Engine::Impl::build_pending(Region* only) noexcept {
         region->passes_since_wait = 0;
         if (region->off) break;
         for (const std::unique_ptr<Variant>& candidate : region->variants) {
+          if (candidate->pending && candidate->busy) builds_pending.store(true, std::memory_order_release);
           if (candidate->pending && !candidate->busy && !candidate->dropped && candidate->id >= tried) {
             variant = candidate.get();
             break;

@@ -77,7 +77,8 @@ void Variant::mark_addresses_changed(Segment& segment) noexcept {
 }
 
 std::size_t Variant::memory() const noexcept {
-  return sizeof *this + sequence.memory() + segments.capacity() * sizeof(Segment) + nodes.capacity() * sizeof(Node);
+  return sizeof *this + sequence.memory() + segments.capacity() * sizeof(Segment) + nodes.capacity() * sizeof(Node) +
+         tokens.capacity() * sizeof(tokens[0]);
 }
 
 }  // namespace refrain::replay

@@ -64,6 +64,11 @@ class Variant {
   std::vector<CUstream> role_streams;  ///< last seen; nullptr for the legacy stream or after the stream ended
 
   const std::uint32_t id;
+  // Of an automatic region only: where it begins, and one word an operation (trail.h).
+  std::uint64_t context = 0;
+  std::vector<std::uint64_t> tokens;
+  Variant* same_place = nullptr;    ///< the next one that begins there
+  Variant* same_first = nullptr;    ///< the next one that begins with this operation, anywhere
   std::uint64_t address_bytes = 0;  ///< that all operations had when it was recorded: what moved ones are compared with
   bool busy = false;
   bool pending = true;   ///< some segment waits to be built
@@ -71,6 +76,7 @@ class Variant {
   bool moves = false;    ///< its first operation came with other bytes each time: do not search by bytes
   std::uint32_t moved = 0;
   bool scratch = false;          ///< patched nearly everywhere last time: the first to be patched for new addresses
+  bool is_copy = false;          ///< made for other addresses than its model's, which have not come back yet
   Variant* successor = nullptr;  ///< the variant that followed last time
   std::uint64_t last_use = 0;    ///< pass number of the region
   std::uint64_t passes = 0;

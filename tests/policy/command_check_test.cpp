@@ -68,7 +68,7 @@ TEST(CommandCheck, J1_every_fault_is_a_line_with_its_place) {
   EXPECT_EQ(run.out, "");
   EXPECT_EQ(run.err,
             path + ":3:26: hold.max_hold_us: expected an integer from 10 to 10000000, found 1\n" + path +
-                ":4:2: xode: expected one of $schema, description, version, mode, regions, operations, "
+                ":4:2: xode: expected one of $schema, description, version, mode, auto, regions, operations, "
                 "recording, hold, segment, replay, limits, log, found an unknown key; did you mean \"mode\"?\n");
 }
 

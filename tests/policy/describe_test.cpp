@@ -21,6 +21,7 @@ namespace {
 Settings arbitrary_settings(std::mt19937& random) {
   Settings settings;
   settings.mode = static_cast<policy::Mode>(random() % 4);
+  settings.automatic = random() % 2 == 0;
   for (unsigned i = random() % 4; i > 0; --i) {
     settings.regions.push_back({"n\"\\\n\t" + std::to_string(random()), "r\\*[!a-z]\xC3\xA9" + std::to_string(random()),
                                 random() % 2 ? "" : "d*", "p/" + std::to_string(random()),

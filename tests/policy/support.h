@@ -45,6 +45,7 @@ inline std::string first_error(std::string_view text) { return first_error(parse
 inline testing::AssertionResult equal(const policy::Settings& a, const policy::Settings& b) {
   const auto differ = [](const char* what) { return testing::AssertionFailure() << what << " differs"; };
   if (a.mode != b.mode) return differ("mode");
+  if (a.automatic != b.automatic) return differ("auto");
   if (a.log_path != b.log_path) return differ("log.path");
   if (a.regions.size() != b.regions.size()) return differ("number of regions");
   for (std::size_t i = 0; i < a.regions.size(); ++i) {

@@ -228,8 +228,10 @@ const replay::Driver& RecordingDriver::start() {
     return CUDA_SUCCESS;
   };
   driver.cuFuncGetParamInfo = layout;
-  driver.cuFuncGetName = [](const char** name, CUfunction) {
-    *name = "kernel";
+  driver.cuFuncGetName = [](const char** name, CUfunction handle) {
+    static std::map<CUfunction, std::string> names;
+    *name = names.try_emplace(handle, "kernel_" + std::to_string(reinterpret_cast<std::uintptr_t>(handle)))
+                .first->second.c_str();
     return CUDA_SUCCESS;
   };
   driver.cuFuncGetModule = [](CUmodule* module, CUfunction handle) {  // handles of one hundred belong to one module

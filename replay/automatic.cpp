@@ -1,0 +1,254 @@
+// Operations outside of all ranges. Each lane has a region of its own whose passes begin and end by themselves: where
+// operations have come in the same order before, a piece of them is recorded, and held when it comes again.
+//
+// A piece begins at a place that is known by the operations before it (trail.h), and ends at a call that orders, at a
+// place where another piece begins, or when it is long enough. So pieces fit together in whatever order the program
+// makes them come, and one that goes another way is left at once: the next begins within a few operations.
+#include <algorithm>
+#include <mutex>
+#include <new>
+#include <utility>
+
+#include "replay/engine_impl.h"
+
+namespace refrain::replay {
+
+using capture::Reason;
+
+namespace {
+
+// A piece this long saves nearly all that a longer one would, and an operation that does not fit loses less of it.
+constexpr std::uint32_t most_operations = 64;
+// A shorter piece does not end where another begins: one kernel again and again would be pieces of one operation.
+constexpr std::uint32_t least_operations = 16;
+// An operation is recorded where it comes for the third time: what a program does while it starts comes twice at most.
+constexpr std::uint32_t least_seen = 2;
+constexpr std::uint16_t most_unfit = 3;
+// More copies for other addresses are made only as long as the program comes back to some of them.
+constexpr std::size_t most_variants = 1024;
+
+}  // namespace
+
+OpenRegion* Engine::Impl::automatic_pass(Lane& lane) noexcept {
+  if (OpenRegion* known = lane.automatic.load(std::memory_order_acquire)) return known;
+  const std::lock_guard guard(lane.lock);
+  if (OpenRegion* known = lane.automatic.load(std::memory_order_relaxed)) return known;
+  const std::size_t number = first_automatic + automatic_taken.load(std::memory_order_relaxed);
+  if (number >= regions.size()) return nullptr;
+  auto* pass = new (std::nothrow) OpenRegion(true);
+  if (pass == nullptr) return nullptr;
+  const std::size_t mine = first_automatic + automatic_taken.fetch_add(1, std::memory_order_relaxed);
+  if (mine >= regions.size()) {
+    delete pass;
+    return nullptr;
+  }
+  pass->region = regions[mine].get();
+  pass->epoch = epoch.load(std::memory_order_acquire);
+  begin_piece(*pass);
+  lane.automatic.store(pass, std::memory_order_release);
+  return pass;
+}
+
+void Engine::Impl::begin_piece(OpenRegion& pass) noexcept {
+  pass.state = OpenRegion::State::choosing;
+  pass.cursor = 0;
+  pass.holding = nullptr;
+  pass.role_count = 0;
+  pass.counters = {};
+  pass.moved_bytes = 0;
+  pass.tokens.clear();
+  const std::lock_guard guard(pass.region->lock);
+  pass.number = ++pass.region->passes;
+}
+
+template <typename Call>
+Decision Engine::Impl::hold_automatic(const Call& call, Thread& thread, CUresult& result) noexcept {
+  const std::uint64_t now = epoch.load(std::memory_order_acquire);
+  if (thread.cached_epoch != now) {
+    thread.cached_lane = nullptr;
+    thread.automatic = nullptr;
+    thread.cached_epoch = now;
+  }
+  const bool captured = captures_active.load(std::memory_order_acquire) != 0 && is_capturing(call.stream);
+  Lane* lane =
+      captured ? nullptr : lane_of(call.stream, thread.cached_stream, thread.cached_context, thread.cached_lane);
+  OpenRegion* pass = lane != nullptr ? automatic_pass(*lane) : nullptr;
+  if (pass == nullptr) {
+    Thread::add(thread.outside_calls);
+    if (lanes_holding.load(std::memory_order_acquire) != 0) order_stream(call.stream, "other work on the stream");
+    return Decision::pass;
+  }
+  thread.after_pass = pass;
+  thread.after_lane = lane;
+  thread.automatic = pass;
+  thread.after = After::ignored;
+  const PassGuard guard(*pass);
+  if (pass->epoch != now) demote(*pass);
+  order_coupled(*lane);
+  return follow_automatic(call, thread, *pass, *lane, result);
+}
+
+template <typename Call>
+Decision Engine::Impl::follow_automatic(const Call& call, Thread& thread, OpenRegion& pass, Lane& lane,
+                                        CUresult& result) noexcept {
+  // A call of this thread that orders ends what is recorded. What other threads do meanwhile comes at any time.
+  const bool ordered = pass.last_thread == &thread && pass.orders != thread.orders;
+  pass.last_thread = &thread;
+  pass.orders = thread.orders;
+  if (pass.state == OpenRegion::State::recording && ordered && pass.recording.size() != 0) finish_piece(pass);
+  if (pass.state == OpenRegion::State::matching) {
+    const Verdict verdict = expect(call, pass, lane);
+    if (!verdict.equal) lose_place(pass, verdict.reason);
+  }
+  if (pass.state != OpenRegion::State::matching) {
+    thread.after_token = token_of(call);
+    if (pass.state == OpenRegion::State::recording && ends_before(pass, thread.after_token)) finish_piece(pass);
+    if (pass.state == OpenRegion::State::choosing) find_place(call, thread.after_token, pass, lane);
+  }
+  if (pass.state == OpenRegion::State::matching) {
+    if (take(call, pass, lane, result)) {
+      if (pass.cursor == pass.variant->sequence.size()) finish_piece(pass);
+      return Decision::held;
+    }
+    thread.after = After::matched;
+  } else {
+    thread.after = pass.state == OpenRegion::State::recording ? After::recorded : After::unplaced;
+  }
+  thread.after_variant = pass.variant;
+  thread.after_cursor = pass.cursor;
+  if (lane.holds()) flush(lane, Reason::early_order, "a call that passes");
+  return Decision::report;
+}
+
+bool Engine::Impl::ends_before(OpenRegion& pass, std::uint64_t token) noexcept {
+  const std::uint32_t size = pass.recording.size();
+  if (size >= std::min(most_operations, settings.max_operations)) return true;
+  if (size < least_operations) return false;
+  const std::uint64_t context = pass.region->trail->context(token);
+  const std::lock_guard guard(pass.region->lock);
+  const Place* place = pass.region->trail->find(context);
+  return context == pass.context || (place != nullptr && place->variants != nullptr);
+}
+
+template <typename Call>
+void Engine::Impl::find_place(const Call& call, std::uint64_t token, OpenRegion& pass, Lane& lane) noexcept {
+  Region& region = *pass.region;
+  if (region.off || region.rest.rests(pass.number)) return;
+  const std::uint64_t context = region.trail->context(token);
+  const std::lock_guard guard(region.lock);
+  Variant* oldest = nullptr;
+  Variant* chosen = likeliest(call, region, lane, context, oldest);
+  if (chosen == nullptr && oldest == nullptr) chosen = begun_anywhere(call, token, region, lane);
+  if (chosen != nullptr) {
+    chosen->busy = true;
+    pass.variant = chosen;
+    pass.state = OpenRegion::State::matching;
+    bind_role(pass, 0, lane);
+    return;
+  }
+  const Place* place = region.trail->find(context);
+  if (place == nullptr || place->seen < least_seen + settings.skip || place->unfit >= most_unfit) return;
+  if (oldest != nullptr || !make_room_for_variant(region)) return;  // one that begins here waits to be built
+  pass.context = context;
+  pass.state = OpenRegion::State::recording;
+}
+
+// After work of another kind nothing is known of what came before. The addresses tell whether it is the same place.
+template <typename Call>
+Variant* Engine::Impl::begun_anywhere(const Call& call, std::uint64_t token, Region& region, Lane& lane) noexcept {
+  const Place* place = region.trail->find(Trail::first_only(token));
+  Variant* best = nullptr;
+  unsigned most_alike = surely_same - 1;
+  for (Variant* variant = place != nullptr ? place->variants : nullptr; variant != nullptr;
+       variant = variant->same_first) {
+    const unsigned alike = begins(call, *variant, region, lane) ? likeness(call, *variant, 0) : 0;
+    if (alike <= most_alike) continue;
+    most_alike = alike;
+    best = variant;
+  }
+  return best;
+}
+
+// The least recently used variant makes room when the program has left it behind.
+bool Engine::Impl::make_room_for_variant(Region& region) noexcept {
+  const bool full = region.variants.size() >= most_variants ||
+                    sequence_bytes.load(std::memory_order_relaxed) >= (std::uint64_t{settings.max_host_mib} << 20);
+  if (!full) return true;
+  Variant* oldest = nullptr;
+  for (const std::unique_ptr<Variant>& variant : region.variants) {
+    if (!variant->busy && (oldest == nullptr || variant->last_use < oldest->last_use)) oldest = variant.get();
+  }
+  if (oldest == nullptr || oldest->last_use + 2 * region.variants.size() >= region.passes) return false;
+  oldest->dropped = true;
+  erase_dropped(region);
+  return true;
+}
+
+void Engine::Impl::count_unplaced(OpenRegion& pass, std::uint64_t token) noexcept {
+  Trail& trail = *pass.region->trail;
+  {
+    const std::lock_guard guard(pass.region->lock);
+    if (Place* place = trail.at(trail.context(token))) ++place->seen;
+  }
+  trail.push(token);
+  const std::lock_guard guard(pass.region->lock);
+  pass.region->counters += pass.counters;
+  pass.counters = {};
+}
+
+// The piece is complete: what was recorded becomes a variant, what was followed is free again.
+void Engine::Impl::finish_piece(OpenRegion& pass) noexcept {
+  Region& region = *pass.region;
+  const std::vector<std::uint64_t>& tokens =
+      pass.state == OpenRegion::State::matching ? pass.variant->tokens : pass.tokens;
+  const std::size_t kept = std::min<std::size_t>(tokens.size(), Trail::context_length - 1);
+  for (std::size_t index = tokens.size() - kept; index < tokens.size(); ++index) region.trail->push(tokens[index]);
+  if (pass.state == OpenRegion::State::recording && pass.recording.size() < settings.segment_min) {
+    const std::lock_guard guard(region.lock);
+    if (Place* place = region.trail->at(pass.context)) ++place->unfit;
+    pass.state = OpenRegion::State::choosing;
+    pass.recording = {};
+  }
+  finish(pass, true);
+  begin_piece(pass);
+}
+
+void Engine::Impl::end_piece_of(Thread& thread) noexcept {
+  OpenRegion* pass = std::exchange(thread.automatic, nullptr);
+  if (pass == nullptr || thread.cached_epoch != epoch.load(std::memory_order_acquire)) return;
+  const PassGuard guard(*pass);
+  if (pass->last_thread != &thread || pass->epoch != thread.cached_epoch) return;
+  if (pass->state == OpenRegion::State::recording && pass->recording.size() != 0) finish_piece(*pass);
+  if (pass->state == OpenRegion::State::matching && pass->cursor != 0) lose_place(*pass, Reason::early_order);
+}
+
+// The operation that comes is another one: what is held is issued, and the trail goes on from here.
+void Engine::Impl::lose_place(OpenRegion& pass, Reason reason) noexcept {
+  Region& region = *pass.region;
+  Variant& left = *pass.variant;
+  flush_pass(pass, reason, nullptr);
+  const std::uint32_t first = pass.cursor - std::min(pass.cursor, Trail::context_length - 1);
+  for (std::uint32_t index = first; index < pass.cursor; ++index) region.trail->push(left.tokens[index]);
+  {
+    const std::lock_guard guard(region.lock);
+    left.note_interruption(pass.cursor);
+    learn_cut(left);
+    region.last = nullptr;
+  }
+  if (reason != Reason::early_order) note(pass, reason, "", "");
+  {
+    const std::lock_guard guard(region.lock);
+    region.counters += pass.counters;
+    pass.variant = nullptr;
+    release(region, left);
+  }
+  begin_piece(pass);
+}
+
+#define INSTANTIATE(Call) template Decision Engine::Impl::hold_automatic(const Call&, Thread&, CUresult&) noexcept;
+INSTANTIATE(KernelCall)
+INSTANTIATE(MemsetCall)
+INSTANTIATE(CopyCall)
+#undef INSTANTIATE
+
+}  // namespace refrain::replay

@@ -1,0 +1,272 @@
+// Repeated operations outside of all ranges: found, held, and found again after whatever came between.
+#include <algorithm>
+#include <string_view>
+
+#include "tests/replay/engine_fixture.h"
+
+namespace refrain::tests {
+namespace {
+
+policy::Settings automatic_settings() {
+  policy::Settings settings;
+  settings.automatic = true;
+  settings.max_hold_us = 10'000'000;
+  return settings;
+}
+
+/// A training step of many kernels, none of them in a range.
+class Automatic : public Engine {
+ protected:
+  static constexpr std::uint64_t kernels = 40, spare = 900;
+  void SetUp() override {
+    start(automatic_settings());
+    for (std::uint64_t kernel = 0; kernel < kernels; ++kernel) RecordingDriver::add_function(200 + kernel, {8, 8});
+    for (std::uint64_t kernel = 0; kernel < 20; ++kernel) RecordingDriver::add_function(spare + kernel, {8});
+  }
+  void one(std::uint64_t kernel, std::uint64_t scalar = 5) {
+    program->launch(200 + kernel, {memory + 4096 * kernel, scalar});
+  }
+  void step(std::uint64_t scalar = 5, std::uint64_t from = 0, std::uint64_t to = kernels) {
+    for (std::uint64_t kernel = from; kernel < to; ++kernel) one(kernel, scalar);
+  }
+  void steps(int count, std::uint64_t scalar = 5) {
+    for (int number = 0; number < count; ++number) {
+      step(scalar);
+      program->synchronize();
+    }
+  }
+  /// Operations replayed while `body` runs.
+  template <typename Body>
+  std::uint64_t replayed(Body body) {
+    const std::uint64_t before = total().replayed;
+    body();
+    return total().replayed - before;
+  }
+  capture::RegionCounters total() {
+    capture::CountersRecord record;
+    program->engine->counters(record);
+    EXPECT_EQ(record.total.calls, record.total.held + record.total.passed);
+    EXPECT_EQ(record.total.held, record.total.replayed + record.total.flushed);
+    capture::RegionCounters sum;
+    sum.calls = record.total.calls;
+    sum.replayed = record.total.replayed;
+    sum.patched = record.total.patched;
+    sum.variants = record.total.variants;
+    sum.graphs = record.total.graphs;
+    return sum;
+  }
+};
+
+TEST_F(Automatic, a_step_that_repeats_is_replayed_whole) {
+  steps(6);
+  const std::uint64_t found = replayed([&] { steps(10); });
+  EXPECT_EQ(found, 10 * kernels);
+  EXPECT_EQ(total().patched, 0u);
+  EXPECT_TRUE(compared());
+}
+
+TEST_F(Automatic, a_step_without_any_wait_is_replayed_as_well) {
+  for (int number = 0; number < 200; ++number) step();
+  const std::uint64_t found = replayed([&] {
+    for (int number = 0; number < 10; ++number) step();
+  });
+  program->synchronize();
+  EXPECT_GE(found, 10 * kernels - 2 * kernels) << "what is held at the ends of the measurement is not counted yet";
+  EXPECT_TRUE(compared());
+}
+
+TEST_F(Automatic, moving_scalars_are_patched) {
+  steps(6);
+  const std::uint64_t found = replayed([&] {
+    for (std::uint64_t number = 0; number < 10; ++number) steps(1, 100 + number);
+  });
+  EXPECT_EQ(found, 10 * kernels);
+  EXPECT_GE(total().patched, 9 * kernels);
+  EXPECT_TRUE(compared());
+}
+
+TEST_F(Automatic, an_operation_in_between_costs_a_part_of_one_step) {
+  steps(6);
+  auto interrupted = [&] {
+    step(5, 0, 20);
+    program->launch(spare, {memory});
+    step(5, 20);
+    program->synchronize();
+  };
+  for (int number = 0; number < 5; ++number) interrupted();
+  const std::uint64_t found = replayed([&] {
+    for (int number = 0; number < 10; ++number) interrupted();
+  });
+  EXPECT_GE(found, 10 * kernels) << "the branch is learnt";
+  EXPECT_GE(replayed([&] { steps(3); }), 3 * kernels) << "and the old way is not forgotten";
+  EXPECT_TRUE(compared());
+}
+
+TEST_F(Automatic, finds_its_place_after_work_of_another_kind) {
+  steps(6);
+  for (int evaluation = 0; evaluation < 3; ++evaluation) {
+    // Never the same twice.
+    for (std::uint64_t number = 0; number < 15; ++number)
+      program->launch(spare + (number * 7 + static_cast<std::uint64_t>(evaluation) * 3) % 20, {memory + number});
+    step(5, 10, 30);
+    program->synchronize();
+    EXPECT_GE(replayed([&] { steps(2); }), kernels + kernels / 2);
+  }
+  EXPECT_TRUE(compared());
+}
+
+TEST_F(Automatic, gradient_accumulation_and_layers_share_places) {
+  auto layer = [&](std::uint64_t number) {
+    for (std::uint64_t kernel = 0; kernel < 12; ++kernel)
+      program->launch(200 + kernel, {memory + 65536 * number + 4096 * kernel, 5});
+  };
+  auto whole = [&] {
+    for (int microbatch = 0; microbatch < 4; ++microbatch) {
+      for (std::uint64_t number = 0; number < 6; ++number) layer(number);
+      for (std::uint64_t number = 6; number-- > 0;) layer(number);
+    }
+    step(5, 20, 40);
+    program->synchronize();
+  };
+  for (int number = 0; number < 12; ++number) whole();
+  const std::uint64_t operations = 4 * 12 * 12 + 20;
+  const std::uint64_t found = replayed([&] {
+    for (int number = 0; number < 5; ++number) whole();
+  });
+  EXPECT_GE(found, 5 * operations * 9 / 10);
+  const std::uint64_t patched = total().patched;
+  for (int number = 0; number < 5; ++number) whole();
+  EXPECT_LE(total().patched - patched, 5 * operations / 10) << "each layer has its own addresses in graphs of its own";
+  EXPECT_TRUE(compared());
+}
+
+TEST_F(Automatic, one_kernel_again_and_again) {
+  for (int number = 0; number < 400; ++number) {
+    one(0, static_cast<std::uint64_t>(number));
+    if (number % 100 == 99) program->synchronize();
+  }
+  const std::uint64_t found = replayed([&] {
+    for (std::uint64_t number = 0; number < 320; ++number) one(0, number);
+    program->synchronize();
+  });
+  EXPECT_GE(found, 200u);
+  EXPECT_TRUE(compared());
+}
+
+TEST_F(Automatic, random_order_costs_nothing_but_eager_calls) {
+  std::uint64_t state = 1;
+  for (int number = 0; number < 5000; ++number) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    one((state >> 33) % kernels, number);
+    if (number % 50 == 0) program->synchronize();
+  }
+  program->synchronize();
+  EXPECT_TRUE(compared());
+  EXPECT_LE(total().variants, 64u);
+}
+
+TEST_F(Automatic, addresses_that_never_return_do_not_fill_the_memory) {
+  std::uint64_t base = memory;
+  auto moving = [&] {
+    for (std::uint64_t kernel = 0; kernel < kernels; ++kernel) program->launch(200 + kernel, {base + 4096 * kernel, 5});
+    base += 1 << 20;
+    program->synchronize();
+  };
+  for (int number = 0; number < 300; ++number) moving();
+  const std::uint64_t variants = total().variants, builds = RecordingDriver::calls["cuGraphInstantiateWithFlags"];
+  EXPECT_EQ(replayed([&] {
+              for (int number = 0; number < 100; ++number) moving();
+            }),
+            100 * kernels);
+  EXPECT_EQ(total().variants, variants);
+  EXPECT_EQ(RecordingDriver::calls["cuGraphInstantiateWithFlags"], static_cast<int>(builds));
+  EXPECT_TRUE(compared());
+}
+
+TEST_F(Automatic, a_call_that_orders_in_the_midst_splits_the_piece_for_good) {
+  auto ordered = [&] {
+    step(5, 0, 13);
+    program->engine->order_stream(nullptr, replay::EntryPoint::cuEventRecord);
+    EXPECT_TRUE(compared()) << "nothing is held behind an ordering call";
+    step(5, 13);
+    program->synchronize();
+  };
+  for (int number = 0; number < 6; ++number) ordered();
+  EXPECT_EQ(replayed([&] {
+              for (int number = 0; number < 10; ++number) ordered();
+            }),
+            10 * kernels);
+  EXPECT_TRUE(compared());
+}
+
+TEST_F(Automatic, each_stream_has_its_own_pieces) {
+  const auto one_stream = reinterpret_cast<CUstream>(std::uintptr_t{78});
+  const auto other_stream = reinterpret_cast<CUstream>(std::uintptr_t{80});
+  auto both = [&] {
+    for (std::uint64_t kernel = 0; kernel < 20; ++kernel) {
+      program->launch(200 + kernel, {memory, 1}, 1, one_stream);
+      program->launch(220 + kernel, {memory, 1}, 1, other_stream);
+    }
+  };
+  for (int number = 0; number < 6; ++number) {
+    both();
+    program->engine->order_all(replay::EntryPoint::cuCtxSynchronize);
+    program->engine->safe_point();
+  }
+  EXPECT_EQ(replayed([&] {
+              for (int number = 0; number < 5; ++number) {
+                both();
+                program->engine->order_all(replay::EntryPoint::cuCtxSynchronize);
+              }
+            }),
+            5 * 40u);
+}
+
+TEST_F(Automatic, kernels_that_stay_eager_end_a_piece) {
+  program = nullptr;
+  policy::Settings settings = automatic_settings();
+  settings.operations.push_back({"kernel_900", policy::Action::eager});
+  start(settings);
+  for (std::uint64_t kernel = 0; kernel < kernels; ++kernel) RecordingDriver::add_function(200 + kernel, {8, 8});
+  RecordingDriver::add_function(spare, {8});
+  auto with_collective = [&] {
+    step(5, 0, 20);
+    program->launch(spare, {memory});
+    step(5, 20);
+    program->synchronize();
+  };
+  for (int number = 0; number < 6; ++number) with_collective();
+  EXPECT_EQ(replayed([&] {
+              for (int number = 0; number < 10; ++number) with_collective();
+            }),
+            10 * kernels);
+  EXPECT_TRUE(compared());
+}
+
+TEST_F(Automatic, code_that_is_unloaded_takes_its_pieces_along) {
+  steps(8);
+  EXPECT_GT(total().variants, 0u);
+  program->engine->code_unloads(1);
+  program->engine->context_ends(nullptr);
+  EXPECT_EQ(total().variants, 0u);
+  steps(8);
+  EXPECT_EQ(replayed([&] { steps(2); }), 2 * kernels);
+  EXPECT_TRUE(compared());
+}
+
+TEST_F(Automatic, every_failing_graph_call_ends_in_eager_launches) {
+  for (const char* name : {"cuGraphCreate", "cuGraphAddKernelNode_v2", "cuGraphInstantiateWithFlags", "cuGraphLaunch",
+                           "cuGraphExecKernelNodeSetParams_v2"}) {
+    SetUp();
+    steps(6);
+    RecordingDriver::fails[name] = CUDA_ERROR_OUT_OF_MEMORY;
+    for (std::uint64_t number = 0; number < 10; ++number) steps(1, number);
+    EXPECT_TRUE(compared()) << name;
+    RecordingDriver::fails.clear();
+    steps(3);
+    EXPECT_TRUE(compared()) << name;
+  }
+}
+
+}  // namespace
+}  // namespace refrain::tests
