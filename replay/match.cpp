@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "replay/attributes.h"
+#include "replay/planted_bug.h"
 
 namespace refrain::replay {
 namespace {
@@ -289,6 +290,7 @@ bool absorb(const KernelCall& call, Variant& variant, std::uint32_t index, std::
     complete = value != nullptr;
     if (!complete) break;
     if (equal_value(shadow + parameter.offset, value, parameter.size)) continue;
+    if (planted_bug == PlantedBug::skipped_word && number == 4) continue;
     compare_addresses(shadow + parameter.offset, value, parameter.size, addresses);
     std::memcpy(shadow + parameter.offset, value, parameter.size);
     changed = true;

@@ -3,6 +3,7 @@
 #include <mutex>
 
 #include "replay/engine_impl.h"
+#include "replay/planted_bug.h"
 
 namespace refrain::replay {
 
@@ -67,6 +68,7 @@ void Engine::Impl::order_all(bool wait_for_issuing, const char* cause) noexcept 
 
 void Engine::order_stream(CUstream stream, EntryPoint cause) noexcept {
   impl_->note_break(name_of(cause));
+  if (planted_bug == PlantedBug::forgotten_flush && cause == EntryPoint::cuEventRecord) return;
   impl_->order_stream(stream, name_of(cause));
 }
 

@@ -10,6 +10,7 @@
 #include "tests/simulated_driver/event.h"
 #include "tests/simulated_driver/memory.h"
 #include "tests/simulated_driver/module.h"
+#include "tests/simulated_driver/observe.h"
 #include "tests/simulated_driver/pool.h"
 #include "tests/simulated_driver/process.h"
 #include "tests/simulated_driver/trace.h"
@@ -205,6 +206,7 @@ void execute(const Work& work, Context& context, unsigned stream_ordinal, bool f
   const Running running;
   if (context.error.load() != CUDA_SUCCESS && !survives_failure(work)) return;
   trace(work, context, stream_ordinal, from_graph);
+  observe(work, context, stream_ordinal, from_graph);
   std::visit(
       [&](const auto& kind) {
         if constexpr (!std::is_same_v<std::decay_t<decltype(kind)>, std::shared_ptr<const GraphRun>>)

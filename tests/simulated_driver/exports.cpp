@@ -7,6 +7,7 @@
 #include "tests/simulated_driver/entry.h"
 #include "tests/simulated_driver/exports.h"
 #include "tests/simulated_driver/faults.h"
+#include "tests/simulated_driver/observe.h"
 #include "tests/simulated_driver/process.h"
 
 namespace refrain::tests::simulated {
@@ -55,6 +56,7 @@ struct Entry;
 template <unsigned index, class... Arguments>
 struct Entry<index, CUresult(Arguments...)> {
   static CUresult call(Arguments... arguments) noexcept {
+    if (observer() != nullptr) observer()->entered(names[index].data());
     if (const CUresult wanted = count_call(static_cast<EntryPoint>(index)); wanted != CUDA_SUCCESS) return wanted;
     if constexpr (!always_available(index)) {
       if (const CUresult state = process_state(); state != CUDA_SUCCESS) return state;
