@@ -27,8 +27,9 @@ Decision Engine::Impl::hold(const Call& call, CUresult& result) noexcept {
   thread->after_pass = pass;
   const PassGuard guard(*pass);
   thread->after = After::ignored;
-  if (pass->region == nullptr) {  // a process-scope pass that was closed just now: it holds nothing
+  if (pass->region == nullptr) {  // a process-scope pass that was closed just now; one around it may hold
     Thread::add(thread->outside_calls);
+    if (lanes_holding.load(std::memory_order_acquire) != 0) order_stream(call.stream, "other work on the stream");
     return Decision::pass;
   }
   if (pass->epoch != epoch.load(std::memory_order_acquire)) demote(*pass);
