@@ -54,7 +54,7 @@ void explain(Pair& pair, const Program& program, const std::string& how) {
     const Pair::Result result = pair.compare(candidate);
     return !result.divergence.empty() && result.bare_is_wrong == bare_is_wrong;
   };
-  constexpr int most_runs = 6000;
+  constexpr int most_runs = 12000;
   const Program small = shrink(program, fails, most_runs);
   const std::string text = to_text(small);
   std::printf("%sshrunk to %zu calls:\n%s\nwhat it calls:\n%s", pair.compare(small).divergence.c_str(),

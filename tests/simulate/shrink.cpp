@@ -19,11 +19,19 @@ class Shrinking {
   }
 
  private:
-  /// Takes the candidate when it fails too.
-  bool attempt(const Program& candidate) {
-    if (left_-- <= 0 || !fails_(candidate)) return false;
-    best_ = candidate;
-    return true;
+  /// Takes the candidate when it fails too. A fault may need its schedule, and a smaller program has another one: a few
+  /// are tried.
+  bool attempt(Program candidate) {
+    constexpr int schedules = 6, step = 7919;
+    for (int i = 0; i < schedules && left_ > 0; ++i) {
+      --left_;
+      if (fails_(candidate)) {
+        best_ = candidate;
+        return true;
+      }
+      candidate.seed = (candidate.seed + step) & 0x7fffffff;
+    }
+    return false;
   }
 
   template <class Change>
