@@ -72,7 +72,8 @@ class Expansion {
     strip_.steps.push_back(made);
   }
 
-  void call(const Call& made, bool surely_done = false) { strip_.steps.push_back({Action::call, made, surely_done}); }
+  void call(const Call& made, bool surely_done = false) { strip_.steps.push_back({Action::call, made, surely_done, {}}); }
+  void work(const Call& made) { strip_.steps.push_back({Action::call, made, false, order_.newest(made.stream)}); }
 
   /// The host waits for all that `stream` has.
   void host_waits(const Call& by, int stream, int style) {
@@ -89,7 +90,9 @@ class Expansion {
       case 3:
         order_.works(stream, {}, {});
         step(Action::spin, by, stream);
-        break;
+        strip_.steps.back().after = order_.newest(stream);
+        order_.host_sees_flag(stream);
+        return;
       default:
         if (strand_.captures || may_not_wait_for(plan.context)) return host_waits(by, stream, 0);
         step(Action::wait_context, by, stream);
@@ -118,7 +121,7 @@ class Expansion {
     const Uses uses = uses_of(one, strand_);
     order_before(one, one.stream, uses);
     order_.works(one.stream, uses.writes, uses.reads);
-    call(one);
+    work(one);
   }
 
   void add(const Call& one);
@@ -153,7 +156,7 @@ void Expansion::add(const Call& one) {
       const Uses uses = uses_of(one, strand_);
       order_before(one, one.stream, uses);
       order_.works(one.stream, uses.writes, uses.reads);
-      call(one);
+      work(one);
       step(Action::wait_stream, one, one.stream);
       order_.host_waits_stream(one.stream);
       Step read;
@@ -164,10 +167,9 @@ void Expansion::add(const Call& one) {
     }
     case Kind::new_memory:
       // Freeing waits for everything in the context.
-      call(one);
       order_.host_waits_context(plan.context);
       order_.works(one.stream, uses_of(one, strand_).writes, {});
-      return;
+      return work(one);
     case Kind::new_code:
       if (strand_.own_code == 0) return;
       // Unloading a library does not wait on every driver: the strand does.

@@ -27,6 +27,7 @@ struct Step {
   Action action = Action::call;
   Call call;             ///< stream, to, x, y, n, value, grid as they are in this iteration
   bool surely_done = false;  ///< of a question: it must say that all is done
+  std::vector<unsigned> after;  ///< of work: as Order::newest
 };
 
 struct Strip {

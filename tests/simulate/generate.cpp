@@ -18,7 +18,7 @@ class Generator {
     program.seed = static_cast<int>(seed & 0x7fffffff);
     make_schedule(program);
     make_policy(program);
-    const int strands = pick({1, 1, 2, 2, 2, 3, 3, 4});
+    const int strands = pick({1, 1, 1, 2, 2, 2, 3, 3, 4});
     int threads = most_threads - strands, streams = most_streams - strands;
     for (int i = 0; i < strands; ++i) {
       program.strands.push_back(make_strand(i == 0, threads, streams));
@@ -39,18 +39,18 @@ class Generator {
   }
 
   void make_policy(Program& program) {
-    program.segment_min = pick({1, 2, 2, 2, 3});
+    program.segment_min = pick({1, 2, 2, 2, 2, 3});
     program.segment_max = std::max(program.segment_min, pick({2, 3, 7, 32, 32, 64}));
-    program.build_after = pick({1, 1, 1, 2, 3});
-    program.max_hold_us = pick({10, 200, 2000, 2000, 100000, 1000000});
+    program.build_after = pick({1, 1, 1, 1, 2, 3});
+    program.max_hold_us = pick({10, 200, 2000, 2000, 2000, 100000, 1000000, 1000000});
     program.skip = pick({0, 0, 0, 0, 1, 2});
-    program.variants = pick({64, 64, 64, 8, 2, 1});
+    program.variants = pick({64, 64, 64, 64, 64, 8, 2, 1});
     program.graph_mib = pick({256, 256, 256, 1});
     program.patch = !random_.chance(1, 16);
     program.strict_configuration = random_.chance(1, 16);
     program.strict_parameters = random_.chance(1, 24);
     program.process_scope = random_.chance(1, 10);
-    program.observe = random_.chance(1, 64);
+    program.observe = random_.chance(1, 100);
     if (random_.chance(1, 20)) program.max_operations = pick({4, 8, 16});
   }
 
@@ -85,9 +85,9 @@ class Generator {
   void make_phases(Strand& strand) {
     Phase phase;
     phase.calls = make_body(strand);
-    const int phases = pick({1, 2, 2, 3});
+    const int phases = pick({1, 1, 2, 2, 3});
     for (int i = 0; i < phases; ++i) {
-      phase.iterations = random_.between(8, 20);
+      phase.iterations = random_.between(12, 34);
       strand.phases.push_back(phase);
       change(phase, strand);
     }
@@ -116,7 +116,7 @@ class Generator {
 
   std::vector<Call> make_body(const Strand& strand) {
     std::vector<Call> calls;
-    const int blocks = random_.between(1, 4);
+    const int blocks = random_.between(1, 3);
     for (int block = 0; block < blocks; ++block) {
       add_range(strand, calls);
       if (random_.chance(1, 3)) add_between(strand, calls);
@@ -137,10 +137,10 @@ class Generator {
     const int stream = static_cast<int>(random_.below(8));
     const int count = random_.between(2, 9);
     for (int i = 0; i < count; ++i) {
-      const bool elsewhere = random_.chance(1, 16);
+      const bool elsewhere = random_.chance(1, 24);
       calls.push_back(make_work(strand, elsewhere ? static_cast<int>(random_.below(8)) : stream));
       calls.back().thread = thread;
-      if (random_.chance(1, 14)) add_branch(strand, calls, stream, thread);
+      if (random_.chance(1, 18)) add_branch(strand, calls, stream, thread);
       if (random_.chance(1, 40)) add_between(strand, calls);
       if (random_.chance(1, 30)) add_nested(strand, calls, stream, thread);
     }

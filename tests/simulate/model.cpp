@@ -10,6 +10,7 @@ namespace {
 
 struct Lists {
   std::vector<std::string> expected, executed;
+  std::vector<std::vector<Place>> before;  ///< of each expected one
 };
 
 std::uint64_t markers[2] = {0, 0};
@@ -17,7 +18,7 @@ bool watched = false;
 std::map<std::pair<unsigned, unsigned>, int> numbers;  ///< by ordinals of the driver
 std::map<int, Lists> streams;
 std::uint64_t count = 0;
-std::string strangers;
+std::string strangers, too_early;
 
 bool is_marker(const simulated::Executed& operation, std::uint64_t& value) {
   std::uint64_t words[6];
@@ -41,6 +42,20 @@ std::string readable(const std::string& operation) {
   return text;
 }
 
+/// The next operation of the stream begins: what must be before it has begun.
+void note_too_early(int number) {
+  const Lists& lists = streams[number];
+  const std::size_t at = lists.executed.size();
+  if (at >= lists.before.size() || !too_early.empty()) return;
+  for (const Place& place : lists.before[at]) {
+    if (streams[place.stream].executed.size() >= place.count) continue;
+    too_early = "stream " + std::to_string(number) + ", operation " + std::to_string(at) + " began before operation " +
+                std::to_string(place.count - 1) + " of stream " + std::to_string(place.stream) + ":\n    " +
+                readable(lists.expected[at]) + "\n    " + readable(streams[place.stream].expected[place.count - 1]) + '\n';
+    return;
+  }
+}
+
 }  // namespace
 
 void begin(std::uint64_t marker, std::uint64_t other_marker) {
@@ -49,8 +64,15 @@ void begin(std::uint64_t marker, std::uint64_t other_marker) {
 }
 void watch() { watched = true; }
 
-void expect(int stream, std::string operation) { streams[stream].expected.push_back(std::move(operation)); }
-void take_back(int stream) { streams[stream].expected.pop_back(); }
+void expect(int stream, std::string operation, const std::vector<Place>& before) {
+  streams[stream].expected.push_back(std::move(operation));
+  streams[stream].before.push_back(before);
+}
+std::size_t expected(int stream) { return streams[stream].expected.size(); }
+void take_back(int stream) {
+  streams[stream].expected.pop_back();
+  streams[stream].before.pop_back();
+}
 
 void executes(const simulated::Executed& one) {
   std::uint64_t value = 0;
@@ -64,6 +86,7 @@ void executes(const simulated::Executed& one) {
   const auto found = numbers.find(ordinals);
   std::string text = operation(one.kind, one.name, one.grid, one.block, one.shared, one.bytes, one.size);
   if (found != numbers.end()) {
+    note_too_early(found->second);
     streams[found->second].executed.push_back(std::move(text));
   } else if (strangers.empty()) {
     strangers = "on a stream that is not the program's: " + readable(text) + '\n';
@@ -73,9 +96,9 @@ void executes(const simulated::Executed& one) {
 std::uint64_t executed() { return count; }
 
 std::string differences() {
-  std::string text = strangers;
+  std::string text = strangers + too_early;
   for (const auto& [number, lists] : streams) {
-    const auto& [expected, executed] = lists;
+    const std::vector<std::string>& expected = lists.expected, &executed = lists.executed;
     if (expected == executed) continue;
     const std::size_t shorter = std::min(expected.size(), executed.size());
     std::size_t at = 0;

@@ -18,8 +18,16 @@ void begin(std::uint64_t marker, std::uint64_t other_marker);
 /// From here on every operation counts; before, the device works for the setup.
 void watch();
 
-/// The program passed this operation to the stream of that number. `bytes` as in observer.h.
-void expect(int stream, std::string operation);
+/// So many operations of a stream.
+struct Place {
+  int stream = 0;
+  std::size_t count = 0;
+};
+/// The program passed this operation to the stream of that number, behind what must have begun before it begins.
+/// `bytes` as in observer.h.
+void expect(int stream, std::string operation, const std::vector<Place>& before);
+/// Operations passed to the stream so far.
+std::size_t expected(int stream);
 /// The call that was expected last on the stream was refused.
 void take_back(int stream);
 /// The device is about to execute it.

@@ -7,7 +7,7 @@ namespace refrain::tests::simulate {
 Order::Order(const std::vector<StreamPlan>& streams) : plans_(streams) {
   clocks_.assign(plans_.size(), Clock(plans_.size()));
   records_ = clocks_;
-  host_ = Clock(plans_.size());
+  host_ = drained_ = Clock(plans_.size());
 }
 
 void Order::merge(Clock& into, const Clock& from) {
@@ -94,19 +94,24 @@ void Order::waits(int stream, int of) {
 void Order::host_waits_stream(int stream) {
   const auto index = static_cast<std::size_t>(stream);
   merge(host_, plans_[index].kind == StreamKind::legacy ? before(stream) : clocks_[index]);
+  drained_[index] = clocks_[index][index];
 }
+
+void Order::host_sees_flag(int stream) { merge(host_, clocks_[static_cast<std::size_t>(stream)]); }
 
 void Order::host_waits_event(int of) { merge(host_, records_[static_cast<std::size_t>(of)]); }
 
 void Order::host_waits_context(int context) {
   for (std::size_t i = 0; i < plans_.size(); ++i) {
-    if (plans_[i].context == context) merge(host_, clocks_[i]);
+    if (plans_[i].context != context) continue;
+    merge(host_, clocks_[i]);
+    drained_[i] = clocks_[i][i];
   }
 }
 
 bool Order::idle(int stream) const {
   const auto index = static_cast<std::size_t>(stream);
-  return plans_[index].kind != StreamKind::legacy && host_[index] == clocks_[index][index];
+  return plans_[index].kind != StreamKind::legacy && drained_[index] == clocks_[index][index];
 }
 
 bool Order::event_reached(int of) const {

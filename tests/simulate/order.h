@@ -22,11 +22,15 @@ class Order {
   void records(int stream);        ///< its event is behind all that it has
   void waits(int stream, int of);  ///< for the newest record of `of`
   void host_waits_stream(int stream);
+  void host_sees_flag(int stream);  ///< that its last operation, a kernel, wrote before it ended
   void host_waits_event(int of);
   void host_waits_context(int context);
-  /// The host has waited for all work of the stream.
+  /// The host has waited for all work of the stream, and not only for an event or a flag at its end: those come a
+  /// moment before the stream itself is done.
   bool idle(int stream) const;
   bool event_reached(int of) const;
+  /// What comes before the newest operation of the stream: of each stream, how many operations; its own with that one.
+  const std::vector<unsigned>& newest(int stream) const { return clocks_[static_cast<std::size_t>(stream)]; }
 
  private:
   using Clock = std::vector<unsigned>;  ///< of each stream: how many of its operations
@@ -42,7 +46,7 @@ class Order {
   std::vector<StreamPlan> plans_;
   std::vector<Clock> clocks_;   ///< what is before the next operation of each stream, with its own
   std::vector<Clock> records_;  ///< what is before each stream's event
-  Clock host_;
+  Clock host_, drained_;
   std::vector<Buffer> buffers_;
 };
 

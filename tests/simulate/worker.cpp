@@ -2,10 +2,10 @@
 
 #include <nvtx3/nvToolsExt.h>
 
+#include <algorithm>
 #include <cstdio>
 
 #include "tests/programs/kernel_types.h"
-#include "tests/simulate/model.h"
 #include "tests/simulate/schedule.h"
 
 namespace refrain::tests::simulate {
@@ -46,17 +46,23 @@ std::vector<std::byte> join(const Values&... values) {
 }  // namespace
 
 void StrandWorker::run(int number) {
-  enter_context(objects_.stream_plan(0).context);
+  // Nothing of this is noted: another thread of the strand may be at work already.
+  const auto enter = [&](int context) {
+    check(driver().cuCtxSetCurrent(world_.contexts[context]), "cuCtxSetCurrent");
+    current_context = context;
+  };
   for (int i = 0; number == 0 && i < static_cast<int>(objects_.streams.size()); ++i) {
     if (objects_.stream_plan(i).kind != StreamKind::per_thread) continue;
-    enter_context(objects_.stream_plan(i).context);
+    enter(objects_.stream_plan(i).context);
     make_marker(world_, objects_, i);
+    check(driver().cuStreamSynchronize(objects_.stream(i)), "cuStreamSynchronize");
   }
+  enter(objects_.stream_plan(0).context);
   Turn turn{&position_, &strip_, number};
   while (true) {
     if (!is_turn(&turn)) schedule::wait_until(is_turn, &turn, "turn in the strand");
     if (position_ == strip_.steps.size()) return;
-    make(strip_.steps[position_]);
+    make_work(strip_.steps[position_]);
     ++position_;
   }
 }
@@ -72,9 +78,7 @@ CUresult StrandWorker::note(const char* name, CUresult result) {
 
 void StrandWorker::enter_context(int context) {
   if (current_context == context) return;
-  // A thread's first one comes when it does.
-  const CUresult result = driver().cuCtxSetCurrent(world_.contexts[context]);
-  if (current_context >= 0 || result != CUDA_SUCCESS) note("cuCtxSetCurrent", result);
+  NOTED(cuCtxSetCurrent, world_.contexts[context]);
   current_context = context;
 }
 
@@ -89,7 +93,23 @@ CUfunction StrandWorker::function(const Call& call, const char* name) {
 }
 
 void StrandWorker::expect(int stream, const char* kind, const std::vector<std::byte>& bytes) {
-  model::expect(objects_.first_stream + stream, model::operation(kind, "", {0, 0, 0}, {0, 0, 0}, 0, bytes.data(), bytes.size()));
+  model::expect(objects_.first_stream + stream, model::operation(kind, "", {0, 0, 0}, {0, 0, 0}, 0, bytes.data(), bytes.size()), before_);
+}
+
+/// Makes a step with what must come before its work, and notes how far the stream is then.
+void StrandWorker::make_work(const Step& step) {
+  before_.clear();
+  for (std::size_t other = 0; other < step.after.size(); ++other) {
+    const std::vector<std::size_t>& passed = passed_[other];
+    const std::size_t count = passed[std::min<std::size_t>(step.after[other], passed.size() - 1)];
+    if (static_cast<int>(other) != step.call.stream && count != 0)
+      before_.push_back({objects_.first_stream + static_cast<int>(other), count});
+  }
+  make(step);
+  if (step.after.empty()) return;
+  const auto of = static_cast<std::size_t>(step.call.stream);
+  passed_[of].resize(step.after[of], passed_[of].back());
+  passed_[of].push_back(model::expected(objects_.first_stream + step.call.stream));
 }
 
 void StrandWorker::make(const Step& step) {
@@ -220,7 +240,7 @@ void StrandWorker::launch(const Call& one, const char* name, Arguments& argument
   const CUfunction kernel = function(one, name);
   const int stream_number = objects_.first_stream + one.stream;
   const std::vector<std::byte> bytes = arguments.joined();
-  model::expect(stream_number, model::operation("kernel", name, grid, block, shared, bytes.data(), bytes.size()));
+  model::expect(stream_number, model::operation("kernel", name, grid, block, shared, bytes.data(), bytes.size()), before_);
   CUresult result = CUDA_SUCCESS;
   const int form = arguments.empty() && one.form == 1 ? 0 : one.form;
   if (form >= 2) {

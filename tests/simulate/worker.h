@@ -8,6 +8,7 @@
 
 #include "tests/simulate/arguments.h"
 #include "tests/simulate/expand.h"
+#include "tests/simulate/model.h"
 #include "tests/simulate/objects.h"
 
 namespace refrain::tests::simulate {
@@ -15,7 +16,7 @@ namespace refrain::tests::simulate {
 class StrandWorker {
  public:
   StrandWorker(const World& world, StrandObjects& objects, const Strip& strip)
-      : world_(world), objects_(objects), strip_(strip) {}
+      : world_(world), objects_(objects), strip_(strip), passed_(objects.streams.size(), {0}) {}
 
   /// What thread `number` of the strand does, from its beginning to its end.
   void run(int number);
@@ -23,6 +24,7 @@ class StrandWorker {
 
  private:
   void make(const Step& step);
+  void make_work(const Step& step);
   void call(const Step& step);
   void work(const Call& call);
   void launch(const Call& call, const char* name, Arguments& arguments);
@@ -52,6 +54,9 @@ class StrandWorker {
   StrandObjects& objects_;
   const Strip& strip_;
   std::size_t position_ = 0;
+  /// By stream and number of its operation as Order counts: how many operations the device shall have got by then.
+  std::vector<std::vector<std::size_t>> passed_;
+  std::vector<model::Place> before_;  ///< what must come before this step's work
   std::string answers_;
   std::vector<unsigned long> started_;  ///< nvtxRangeStart
   static thread_local int current_context;

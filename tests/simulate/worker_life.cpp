@@ -1,5 +1,4 @@
 // Steps in which something ends or begins: memory, code, streams, the program's own graphs.
-#include "tests/simulate/model.h"
 #include "tests/simulate/worker.h"
 
 namespace refrain::tests::simulate {
@@ -101,7 +100,8 @@ void StrandWorker::graph(const Call& one) {
     graph.generations[0] = generations[0];
     graph.generations[1] = generations[1];
   }
-  for (const std::string& operation : graph.operations) model::expect(objects_.first_stream + one.stream, operation);
+  for (const std::string& operation : graph.operations) 
+    model::expect(objects_.first_stream + one.stream, operation, before_);
   NOTED(cuGraphLaunch, graph.exec, stream(one));
 }
 
