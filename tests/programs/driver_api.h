@@ -11,6 +11,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "tests/programs/program_function.h"
+
 // FUNCTION(name): the newest interface of `name` in CUDA 13.0. FUNCTION_AT: an older one.
 // clang-format off
 #define DRIVER_FUNCTIONS \
@@ -126,8 +128,8 @@
 
 /// The functions, each a member of its own name (`api.cuMemAlloc(...)`).
 struct DriverApi {
-  decltype(&::cuGetProcAddress) cuGetProcAddress = nullptr;
-#define FUNCTION(name) decltype(&::name) name = nullptr;
+  refrain::tests::ProgramFunction<decltype(&::cuGetProcAddress)> cuGetProcAddress;
+#define FUNCTION(name) refrain::tests::ProgramFunction<decltype(&::name)> name;
 #define FUNCTION_AT(name, version) FUNCTION(name)
   DRIVER_FUNCTIONS
 #undef FUNCTION
@@ -142,18 +144,24 @@ inline const DriverApi& driver() {
       std::fprintf(stderr, "no driver: %s\n", dlerror());
       std::exit(2);
     }
-    a.cuGetProcAddress = reinterpret_cast<decltype(a.cuGetProcAddress)>(dlsym(library, "cuGetProcAddress_v2"));
-    auto find = [&](const char* name, int version, void** function) {
+    refrain::tests::state_call(library);
+    a.cuGetProcAddress.name = "cuGetProcAddress";
+    a.cuGetProcAddress.pointer =
+        reinterpret_cast<decltype(a.cuGetProcAddress.pointer)>(dlsym(library, "cuGetProcAddress_v2"));
+    auto find = [&](const char* name, int version, auto& function) {
+      void* found = nullptr;
       CUdriverProcAddressQueryResult status{};
-      if (a.cuGetProcAddress(name, function, version, CU_GET_PROC_ADDRESS_DEFAULT, &status) != CUDA_SUCCESS ||
-          *function == nullptr) {
+      if (a.cuGetProcAddress(name, &found, version, CU_GET_PROC_ADDRESS_DEFAULT, &status) != CUDA_SUCCESS ||
+          found == nullptr) {
         std::fprintf(stderr, "the driver has no %s for %d\n", name, version);
         std::exit(2);
       }
+      function.name = name;
+      function.pointer = reinterpret_cast<decltype(function.pointer)>(found);
     };
 #undef FUNCTION_AT
-#define FUNCTION(name) find(#name, CUDA_VERSION, reinterpret_cast<void**>(&a.name));
-#define FUNCTION_AT(name, version) find(#name, version, reinterpret_cast<void**>(&a.name));
+#define FUNCTION(name) find(#name, CUDA_VERSION, a.name);
+#define FUNCTION_AT(name, version) find(#name, version, a.name);
     DRIVER_FUNCTIONS
 #undef FUNCTION
 #undef FUNCTION_AT

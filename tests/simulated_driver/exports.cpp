@@ -57,7 +57,8 @@ template <unsigned index, class... Arguments>
 struct Entry<index, CUresult(Arguments...)> {
   static CUresult call(Arguments... arguments) noexcept {
     if (observer() != nullptr) observer()->entered(names[index].data());
-    if (const CUresult wanted = count_call(static_cast<EntryPoint>(index)); wanted != CUDA_SUCCESS) return wanted;
+    const CUresult wanted = count_call(static_cast<EntryPoint>(index), ArgumentWords::of(arguments...));
+    if (wanted != CUDA_SUCCESS) return wanted;
     if constexpr (!always_available(index)) {
       if (const CUresult state = process_state(); state != CUDA_SUCCESS) return state;
     }

@@ -99,6 +99,34 @@ TEST_F(SimulatedDriverRecord, calls_are_counted_by_their_exported_names) {
   EXPECT_EQ(text.find("cuGraphLaunch"), std::string::npos) << text;
 }
 
+// A hook makes calls of its own before and after the program's; the statement tells them apart.
+TEST_F(SimulatedDriverRecord, the_programs_own_calls_and_others_fail_apart) {
+  const std::string name = "SimulatedDriverRecord.the_programs_own_calls_and_others_fail_apart";
+  const std::string file = temporary_file("calls");
+  if (!run_by_another()) {
+    const char* fail = "program/cuEventCreate:7:2,library/cuEventCreate:2:1";
+    ASSERT_EQ(run_again(name, {{"REFRAIN_SIM_CALLS", file}, {"REFRAIN_SIM_FAIL", fail}}), 0);
+    const std::string text = read_text(file);
+    EXPECT_NE(text.find("\nlibrary/cuEventCreate 2\n"), std::string::npos) << text;
+    EXPECT_NE(text.find("\nfailed 2\n"), std::string::npos) << text;
+    return;
+  }
+  const StateCall state = state_call();
+  ASSERT_NE(state, nullptr);
+  CUevent event = nullptr;
+  const auto create = [&](unsigned flags) { return CU(cuEventCreate)(&event, flags); };
+  ProgramCall sixth{"cuEventCreate", 6, ArgumentWords::of(&event, 2u)};
+  EXPECT_EQ(state(&sixth), nullptr);
+  OK(create(0));  // other arguments: not the program's
+  OK(create(2));
+  EXPECT_TRUE(sixth.arrived);
+  FAILS(CUDA_ERROR_INVALID_VALUE, create(2));  // the second that is not the program's
+  ProgramCall seventh{"cuEventCreate", 7, ArgumentWords::of(&event, 2u)};
+  EXPECT_EQ(state(&seventh), &sixth);
+  FAILS(CUDA_ERROR_OUT_OF_MEMORY, create(2));
+  EXPECT_EQ(state(nullptr), &seventh);
+}
+
 TEST_F(SimulatedDriverRecord, launches_can_be_made_to_cost_host_time) {
   const std::string name = "SimulatedDriverRecord.launches_can_be_made_to_cost_host_time";
   if (!run_by_another()) {
