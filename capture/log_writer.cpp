@@ -8,6 +8,7 @@
 #include <condition_variable>
 #include <deque>
 #include <mutex>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -111,8 +112,8 @@ struct LogWriter::State {
     from_thread.notify_all();
   }
 
-  void warn(const std::string& cause) const noexcept try {
-    if (options.warn) options.warn(cause);
+  void warn(std::string_view cause) const noexcept try {
+    if (options.warn) options.warn(std::string(cause));
   } catch (...) {
     return;  // the callback had no memory left; there is nobody else to tell
   }

@@ -44,7 +44,7 @@ void Sequence::append(Operation operation, std::span<const std::byte> operation_
   bytes.resize(first + operation_bytes.size());
   if (!operation_bytes.empty()) std::memcpy(bytes.data() + first, operation_bytes.data(), operation_bytes.size());
   attributes.insert(attributes.end(), operation_attributes.begin(), operation_attributes.end());
-  structure_.push_back(structure_of(structure_.back(), operation, operation_attributes));
+  structure_.push_back(structure_of(structure(size()), operation, operation_attributes));
   operations.push_back(operation);
 }
 

@@ -47,10 +47,11 @@ class Sequence {
   std::size_t memory() const noexcept;
   /// Hash of the structure (kind, function, attributes, stream role) of the first `count` operations: sequences that
   /// can be told apart by structure before `count` differ. Bytes and configuration do not count: they are patched.
-  std::uint64_t structure(std::uint32_t count) const noexcept { return structure_[count]; }
+  std::uint64_t structure(std::uint32_t count) const noexcept { return count != 0 ? structure_[count - 1] : seed; }
 
  private:
-  std::vector<std::uint64_t> structure_{seed};
+  // An empty sequence owns no memory: passes are made and emptied where nothing may be thrown.
+  std::vector<std::uint64_t> structure_;
   static constexpr std::uint64_t seed = 0xcbf29ce484222325;
 };
 
