@@ -27,6 +27,7 @@ std::atomic<int> running{0};
 std::atomic<bool> forked{false};
 
 void at_exit() {
+  if (forked.load()) return;  // the records are the parent's
   state.store(State::ended);
   // Kernels and host functions that run now may use what the program's own destructors are about to take away.
   const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(1);
