@@ -9,6 +9,7 @@ exit code and executed operations stay those of the bare run; at most one line a
 
 import argparse
 import concurrent.futures
+import os
 import pathlib
 import sys
 import tempfile
@@ -85,7 +86,7 @@ def main():
     parser.add_argument("scenarios", nargs="*", default=REPRESENTATIVE)
     parser.add_argument("--program", required=True)
     parser.add_argument("--library", required=True, help="librefrain.so")
-    parser.add_argument("--breaker", required=True, help="break_system.so")
+    parser.add_argument("--breaker", required=True, type=os.path.abspath, help="break_system.so")
     parser.add_argument("--driver-folder", required=True, help="folder of the simulated libcuda.so.1")
     parser.add_argument("--full", action="store_true", help="more numbers")
     parser.add_argument("--iterations", type=int, default=12)

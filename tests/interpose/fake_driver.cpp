@@ -6,7 +6,9 @@
 //
 //   FAKE_DRIVER_VERSION  what cuDriverGetVersion tells (13000)
 //   FAKE_DRIVER_INIT     what cuInit returns (0)
+//   FAKE_DRIVER_WAIT_US  how long cuCtxSynchronize waits (0)
 #include <dlfcn.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstdarg>
@@ -101,7 +103,10 @@ EXPORT int cuDeviceGet(int* device, int ordinal) {
   *device = ordinal;
   return success;
 }
-EXPORT int cuCtxSynchronize() { return initialised ? success : not_initialized; }
+EXPORT int cuCtxSynchronize() {
+  if (const int wait = from_environment("FAKE_DRIVER_WAIT_US", 0); wait != 0) usleep(static_cast<unsigned>(wait));
+  return initialised ? success : not_initialized;
+}
 EXPORT int cuEventElapsedTime(float* milliseconds, void*, void*) {
   if (milliseconds == nullptr) return invalid_value;
   *milliseconds = 2.5F;

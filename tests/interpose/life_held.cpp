@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <memory>
 #include <stdexcept>
 #include <string>
 
@@ -366,6 +367,51 @@ int simple() {
   return 9;
 }
 
+// ---- first use
+
+/// Sixteen threads begin with cuInit at the same moment; each one works for itself.
+int first_use() {
+  constexpr int count = 16;
+  std::atomic<int> waiting{count};
+  std::vector<std::unique_ptr<Worker>> workers;
+  for (int i = 0; i < count; ++i) {
+    workers.push_back(std::make_unique<Worker>([&waiting, i] {
+      waiting.fetch_sub(1);
+      while (waiting.load() > 0) sched_yield();
+      CUcontext context = nullptr;
+      CUmodule module = nullptr;
+      CUstream stream = nullptr;
+      CUfunction mix = nullptr, accumulate = nullptr;
+      CALL(cuInit, 0);
+      CALL(cuDevicePrimaryCtxRetain, &context, 0);
+      CALL(cuCtxSetCurrent, context);
+      CALL(cuModuleLoadData, &module, kernel_text());
+      CALL(cuModuleGetFunction, &mix, module, "mix");
+      CALL(cuModuleGetFunction, &accumulate, module, "accumulate");
+      CALL(cuStreamCreate, &stream, CU_STREAM_NON_BLOCKING);
+      const auto seed = static_cast<unsigned>(i);
+      const Buffer data(n, seed), sum(n, seed + 100);
+      for (int pass = 0; pass < 8; ++pass) {
+        {
+          const Range range("region first use");
+          for (unsigned salt = 0; salt < 4; ++salt) {
+            launch(mix, {}, stream, data.address(), sum.address(), n, salt);
+            launch(accumulate, {}, stream, sum.address(), data.address(), n);
+          }
+        }
+        CALL(cuStreamSynchronize, stream);
+      }
+      const std::vector<unsigned> contents = sum.read();
+      note("output %016llx", static_cast<unsigned long long>(hash_bytes(contents.data(), sum.bytes())));
+      // In its own order, so that the thread's held calls are issued while others begin.
+      CALL(cuStreamDestroy, stream);
+    }));
+  }
+  for (auto& worker : workers) worker->join();
+  publish();
+  return 0;
+}
+
 struct Way {
   int (*run)();
   bool in_a_pass;
@@ -401,6 +447,7 @@ const std::map<std::string, Way> ways = {
     {"pipe", {open_pipe, false}},
     {"replace-itself", {replace_itself, false}},
     {"simple", {simple, false}},
+    {"first-use", {first_use, false}},
 };
 
 }  // namespace
@@ -418,6 +465,7 @@ int main(int count, char** arguments) {
     std::fputs("usage: life_held WAY | --list\n", stderr);
     return 8;
   }
+  if (way->second.run == first_use) return first_use();
   job().warm_up();
   if (way->second.in_a_pass) begin_pass();
   return way->second.run();

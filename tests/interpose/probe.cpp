@@ -55,6 +55,12 @@ constexpr Way ways[] = {
     {"exhaust-trampolines", exhaust_trampolines},
     {"statistics", statistics},
     {"pauses", pauses},
+    {"close-and-open", close_and_open},
+    {"other-namespace", other_namespace},
+    {"open-often", open_often},
+    {"first-use-by-many", first_use_by_many},
+    {"late-library", late_library},
+    {"cancel-in-a-call", cancel_in_a_call},
 };
 
 }  // namespace

@@ -44,5 +44,12 @@ int load_twice();
 int exhaust_trampolines();
 int statistics();
 int pauses();
+// load.cpp
+int close_and_open();
+int other_namespace();
+int open_often();
+int first_use_by_many();
+int late_library();
+int cancel_in_a_call();
 
 }  // namespace refrain::tests
