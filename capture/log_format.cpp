@@ -2,18 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
+#include <optional>
 
 #include "capture/json_depth.h"
+#include "policy/json_tree.h"
 
 namespace refrain::capture {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-std::string dumped(const Json& json, int indent = -1) {
-  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
-}
+using Json = policy::JsonTree;
 
 /// `values` in full, or their first `most`.
 template <typename Value>
@@ -32,14 +29,17 @@ Json listed(const std::vector<Value>& values, std::size_t most) {
 
 Json begun(const char* kind, double time) {
   // Microseconds are enough, and more digits would be noise.
-  return {{"record", kind}, {"time", std::round(time * 1e6) / 1e6}};
+  Json json;
+  json["record"] = kind;
+  json["time"] = std::round(time * 1e6) / 1e6;
+  return json;
 }
 
 /// The policy as an object, so that it can be queried; as text when it is not JSON.
 Json policy_of(const std::string& text) {
   if (text.size() <= longest_policy && json_depth(text) <= deepest_json - 2) {
-    Json policy = Json::parse(text, nullptr, false);
-    if (policy.is_object()) return policy;
+    std::optional<Json> policy = Json::parse(text);
+    if (policy && policy->is_object()) return std::move(*policy);
   }
   return bounded(text, longest_policy);
 }
@@ -61,10 +61,15 @@ Json object_of(const HeaderRecord& header, double time, ReadableNames&) {
   return json;
 }
 
-Json array_of(const Dimensions& dimensions) { return Json::array({dimensions.x, dimensions.y, dimensions.z}); }
+Json array_of(const Dimensions& dimensions) {
+  Json list = Json::array();
+  for (const std::uint32_t size : {dimensions.x, dimensions.y, dimensions.z}) list.push_back(size);
+  return list;
+}
 
 Json object_of(const OperationRecord& operation, ReadableNames& readable) {
-  Json json = {{"kind", to_string(operation.kind)}};
+  Json json;
+  json["kind"] = to_string(operation.kind);
   if (operation.kind == OperationKind::kernel) {
     json["name"] = bounded(operation.name, longest_kernel);
     json["readable"] = bounded(readable.of(operation.name), longest_readable);
@@ -88,7 +93,9 @@ Json object_of(const SequenceRecord& sequence, double time, ReadableNames&) {
   json["pass"] = sequence.pass;
   Json& breaks = json["breaks"] = Json::array();
   for (const BreakRecord& cut : sequence.breaks) {
-    breaks.push_back({{"before", cut.before}, {"cause", bounded(cut.cause, longest_value)}});
+    Json& one = breaks.push_back({});
+    one["before"] = cut.before;
+    one["cause"] = bounded(cut.cause, longest_value);
   }
   return json;
 }
@@ -122,7 +129,8 @@ Json object_of(const FallbackRecord& fallback, double time, ReadableNames& reada
 }
 
 Json object_of(const RegionCounters& counters) {
-  Json json = {{"region", bounded(counters.region, longest_region)}};
+  Json json;
+  json["region"] = bounded(counters.region, longest_region);
   json["passes"] = counters.passes;
   json["calls"] = counters.calls;
   json["held"] = counters.held;
@@ -136,7 +144,9 @@ Json object_of(const RegionCounters& counters) {
   json["graph_bytes"] = counters.graph_bytes;
   Json& causes = json["fallbacks"] = Json::array();
   for (const RegionCounters::Cause& cause : counters.fallbacks) {
-    causes.push_back({{"reason", to_string(cause.reason)}, {"count", cause.count}});
+    Json& one = causes.push_back({});
+    one["reason"] = to_string(cause.reason);
+    one["count"] = cause.count;
   }
   return json;
 }
@@ -170,7 +180,7 @@ bool add_operations(std::string& line, const SequenceRecord& sequence, ReadableN
   line += ",\"operations\":[";
   for (std::size_t index = 0; index < sequence.operations.size(); ++index) {
     if (index > 0) line += ',';
-    line += dumped(object_of(sequence.operations[index], readable));
+    line += object_of(sequence.operations[index], readable).dump();
     if (line.size() > longest_line) return false;
   }
   line += "]}";
@@ -193,14 +203,14 @@ std::string bounded(std::string_view text, std::size_t characters) {
 }
 
 std::string LogFormat::line(const LogRecord& record, double time) {
-  std::string line = std::visit([&](const auto& one) { return dumped(object_of(one, time, readable_)); }, record);
+  std::string line = std::visit([&](const auto& one) { return object_of(one, time, readable_).dump(); }, record);
   if (const auto* sequence = std::get_if<SequenceRecord>(&record)) {
     if (!add_operations(line, *sequence, readable_)) {
       const MessageRecord message{"warning", "the sequence of variant " + std::to_string(sequence->variant) +
                                                  " of region " + bounded(sequence->region, longest_region) + " with " +
                                                  std::to_string(sequence->operations.size()) +
                                                  " operations is too long for the log"};
-      line = dumped(object_of(message, time, readable_));
+      line = object_of(message, time, readable_).dump();
     }
   }
   line += '\n';
@@ -209,7 +219,7 @@ std::string LogFormat::line(const LogRecord& record, double time) {
 
 std::string pretty(const LogRecord& record, double time) {
   LogFormat format;
-  return dumped(Json::parse(format.line(record, time), nullptr, false), 2) + "\n";
+  return Json::parse(format.line(record, time)).value_or(Json()).dump(2) + "\n";
 }
 
 }  // namespace refrain::capture

@@ -3,8 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "policy/json_tree.h"
 #include "policy/parser.h"
 #include "policy/setting_rows.h"
 #include "policy/words.h"
@@ -13,7 +13,7 @@ namespace refrain::policy {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = JsonTree;
 
 Json region_json(const RegionRule& rule) {
   Json strict = Json::array();
@@ -66,7 +66,7 @@ std::string value_text(const SettingRow& row, std::uint64_t value) {
 std::string to_json(const Settings& settings, int indent) noexcept {
   try {
     // A path from a variable may hold any bytes; those that are not UTF-8 are replaced, not refused.
-    return settings_json(settings).dump(indent, ' ', false, Json::error_handler_t::replace);
+    return settings_json(settings).dump(indent);
   } catch (...) {
     return {};
   }

@@ -70,7 +70,8 @@ int find_code(dl_phdr_info* object, size_t, void*) {
 
 [[gnu::destructor]] void end() {
   const char* path = std::getenv("REFRAIN_BREAK_COUNTS");
-  const int file = path != nullptr ? static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT, 0600)) : -1;
+  const int file =
+      path != nullptr ? static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT, 0600)) : -1;
   if (file < 0) return;
   for (unsigned what = 0; what < what_count; ++what) dprintf(file, "%s %lu\n", names[what], counts[what].load());
   dprintf(file, "failed %lu\n", failed.load());

@@ -1,5 +1,5 @@
-// A program that holds calls, when it is loaded under Refrain, and then ends, forks or starts others in one of many ways:
-// life_held WAY. Its output is the result of every driver call and the contents of its buffers.
+// A program that holds calls, when it is loaded under Refrain, and then ends, forks or starts others in one of many
+// ways: life_held WAY. Its output is the result of every driver call and the contents of its buffers.
 #include <pthread.h>
 #include <spawn.h>
 #include <sys/wait.h>
