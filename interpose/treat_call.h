@@ -97,7 +97,7 @@ CUresult hold_or_pass(replay::Engine& engine, Function real, Arguments... argume
   if (decision == replay::Decision::held) return result;
   result = real(arguments...);
   if (decision == replay::Decision::report) engine.passed(call, result);
-  return result;
+  return result != CUDA_SUCCESS ? result : engine.take_error();
 }
 
 template <EntryPoint E, class... Arguments>
@@ -141,6 +141,14 @@ void after(replay::Engine& engine, CUresult result, Arguments... arguments) noex
   if constexpr (treatment == Treatment::capture_ends) engine.capture_ended(stream_of<E>(arguments...));
 }
 
+/// Calls that may tell of earlier work: those that give the device work, wait for it or ask for it. One that makes or
+/// takes away something must not seem to have failed.
+constexpr bool tells_errors(EntryPoint entry_point) noexcept {
+  const Treatment treatment = treatment_of(entry_point);
+  return group_of(entry_point) != Group::memory_obtain &&
+         (treatment == Treatment::order_stream || treatment == Treatment::wait || treatment == Treatment::ask);
+}
+
 template <EntryPoint E, class Function, class... Arguments>
 CUresult treat(replay::Engine& engine, Function real, Arguments... arguments) {
   if constexpr (treatment_of(E) == Treatment::hold) {
@@ -149,6 +157,7 @@ CUresult treat(replay::Engine& engine, Function real, Arguments... arguments) {
     before<E>(engine, arguments...);
     const CUresult result = real(arguments...);
     after<E>(engine, result, arguments...);
+    if constexpr (tells_errors(E)) return result != CUDA_SUCCESS ? result : engine.take_error();
     return result;
   }
 }

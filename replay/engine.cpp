@@ -212,9 +212,8 @@ void Engine::leave(OpenRegion* pass) noexcept {
     impl_->lanes.for_each_holding([&](Lane& lane) {
       const std::lock_guard guard(lane.lock);
       if (lane.holder != pass) return;
-      const CUresult result =
-          impl_->flush_locked(lane, capture::Reason::other_thread, "the range was ended by another thread");
-      if (result != CUDA_SUCCESS) lane.pending_error = result;
+      impl_->keep_error(
+          impl_->flush_locked(lane, capture::Reason::other_thread, "the range was ended by another thread"));
     });
     return;
   }

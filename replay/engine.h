@@ -84,6 +84,12 @@ struct ThreadGlance {
 struct ProcessGlance {
   std::atomic<OpenRegion*> process_top{nullptr};  ///< the innermost open region of process scope
   std::atomic<int> lanes_holding{0};
+  std::atomic<CUresult> pending_error{CUDA_SUCCESS};  ///< of a held call, issued later: the next call returns it
+  CUresult take_error() noexcept {
+    if (pending_error.load(std::memory_order_relaxed) == CUDA_SUCCESS) [[likely]]
+      return CUDA_SUCCESS;
+    return pending_error.exchange(CUDA_SUCCESS, std::memory_order_acq_rel);
+  }
   std::atomic<bool> automatic{false};  ///< operations outside of all ranges are watched as well
 };
 
@@ -104,6 +110,7 @@ class Engine {
     if (glance_->process_top.load(std::memory_order_acquire) != nullptr) return false;
     if (glance_->lanes_holding.load(std::memory_order_acquire) != 0) return false;
     if (glance_->automatic.load(std::memory_order_relaxed)) return false;
+    if (glance_->pending_error.load(std::memory_order_relaxed) != CUDA_SUCCESS) return false;
     if (is_launch) ThreadGlance::add(thread->launches_seen);
     ThreadGlance::add(thread->outside_calls);
     return true;
@@ -115,6 +122,9 @@ class Engine {
   void passed(const KernelCall& call, CUresult result) noexcept;
   void passed(const MemsetCall& call, CUresult result) noexcept;
   void passed(const CopyCall& call, CUresult result) noexcept;
+
+  /// After a call that passed returned CUDA_SUCCESS: what the program must still be told of a held call.
+  CUresult take_error() noexcept { return glance_ != nullptr ? glance_->take_error() : CUDA_SUCCESS; }
 
   // ---- order: before a call that is passed
   /// Work or an ordering call on `stream` (as in KernelCall).

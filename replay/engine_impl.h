@@ -182,6 +182,7 @@ struct Engine::Impl : ProcessGlance {
   // ---- flush.cpp
   /// A driver call gave `error`. When the context is broken by it, nothing is held or built from here on.
   void notice_error(CUresult error) noexcept;
+  void keep_error(CUresult error) noexcept;
   CUresult launch_locked(Lane& lane) noexcept;
   CUresult flush_locked(Lane& lane, capture::Reason reason, const char* cause) noexcept;
   void note_expiry(Region& region, std::uint32_t variant, std::uint32_t operation) noexcept;

@@ -77,6 +77,13 @@ const char* name_of_error(const Driver& driver, CUresult error) noexcept {
 
 }  // namespace
 
+// The program was told that a held call succeeded; its next call tells what became of it.
+void Engine::Impl::keep_error(CUresult error) noexcept {
+  if (error == CUDA_SUCCESS) return;
+  CUresult none = CUDA_SUCCESS;
+  pending_error.compare_exchange_strong(none, error, std::memory_order_acq_rel);
+}
+
 void Engine::Impl::notice_error(CUresult error) noexcept {
   if (!breaks_the_process(error) || device_failed.exchange(true, std::memory_order_acq_rel)) return;
   // What other lanes hold is issued by the next call that they order with, or by the timer.
@@ -174,8 +181,7 @@ void Engine::Impl::note_expiry(Region& region, std::uint32_t variant, std::uint3
 
 void Engine::Impl::flush(Lane& lane, Reason reason, const char* cause) noexcept {
   const std::lock_guard guard(lane.lock);
-  const CUresult result = flush_locked(lane, reason, cause);
-  if (result != CUDA_SUCCESS) lane.pending_error = result;
+  keep_error(flush_locked(lane, reason, cause));
 }
 
 void Engine::Impl::flush_pass(OpenRegion& pass, Reason reason, const char* cause) noexcept {
@@ -184,8 +190,7 @@ void Engine::Impl::flush_pass(OpenRegion& pass, Reason reason, const char* cause
   pass.holding = nullptr;
   const std::lock_guard guard(lane.lock);
   if (lane.holder != &pass) return;
-  const CUresult result = flush_locked(lane, reason, cause);
-  if (result != CUDA_SUCCESS) lane.pending_error = result;
+  keep_error(flush_locked(lane, reason, cause));
 }
 
 bool Engine::Impl::expire(void* self, std::int64_t deadline) noexcept {
@@ -194,8 +199,7 @@ bool Engine::Impl::expire(void* self, std::int64_t deadline) noexcept {
   impl.lanes.for_each_holding([&](Lane& lane) {
     if (lane.held_since.load(std::memory_order_relaxed) > deadline || !lane.lock.try_lock()) return;
     if (lane.holds() && lane.held_since.load(std::memory_order_relaxed) <= deadline) {
-      const CUresult result = impl.flush_locked(lane, Reason::hold_expired, "max_hold_us");
-      if (result != CUDA_SUCCESS) lane.pending_error = result;
+      impl.keep_error(impl.flush_locked(lane, Reason::hold_expired, "max_hold_us"));
     }
     lane.lock.unlock();
   });

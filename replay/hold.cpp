@@ -123,8 +123,7 @@ bool Engine::Impl::take(const Call& call, OpenRegion& pass, Lane& lane, CUresult
   ++pass.counters.calls;
   ++pass.counters.held;
   ++pass.cursor;
-  result = lane.pending_error;
-  lane.pending_error = CUDA_SUCCESS;
+  result = take_error();
   if (pass.cursor == segment.first + segment.count) {
     const CUresult launched = launch_locked(lane);
     if (result == CUDA_SUCCESS) result = launched;

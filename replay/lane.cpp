@@ -60,7 +60,6 @@ Lane* LaneTable::make(CUstream stream, CUcontext current) {
     lane->shared = shared.get();
     lane->context = context;
     lane->stream = is_legacy(stream) ? nullptr : stream;
-    lane->pending_error = CUDA_SUCCESS;
     lanes_.push_back(lane);
     entry->second = lane;
     return lane;

@@ -51,7 +51,6 @@ struct alignas(64) Lane {
   std::atomic<std::int64_t> held_since{0};      ///< CLOCK_MONOTONIC, ns
   std::atomic<bool> issuing{false};             ///< the thread that has the lock is inside the driver
   std::atomic<OpenRegion*> automatic{nullptr};  ///< the pass of its automatic region; for ever, once there is one
-  CUresult pending_error = CUDA_SUCCESS;        ///< what a held call met when it was issued; the next call returns it
 
   bool holds() const noexcept { return held_count.load(std::memory_order_relaxed) != 0; }
 };
