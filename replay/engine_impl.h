@@ -90,7 +90,7 @@ struct Engine::Impl : ProcessGlance {
   std::uint64_t ended_launches_seen = 0, ended_outside_calls = 0;
 
   Lock retired_lock;
-  std::deque<RetiredGraph> retired;
+  std::vector<RetiredGraph> retired;
   std::atomic<bool> has_retired{false};
   Lock captures_lock;
   std::vector<CUstream> capturing;  ///< streams where the program began a capture

@@ -128,13 +128,13 @@ void Engine::Impl::retire(Segment& segment) noexcept {
 // the event would become part of its graph.
 void Engine::Impl::collect_retired() noexcept {
   if (captures_active.load(std::memory_order_acquire) != 0) return;
-  std::deque<RetiredGraph> work;
+  std::vector<RetiredGraph> work;
   {
     const std::lock_guard guard(retired_lock);
     work.swap(retired);
   }
   const RelaxedCaptureMode relaxed(driver);
-  std::deque<RetiredGraph> kept;
+  std::vector<RetiredGraph> kept;
   for (RetiredGraph& graph : work) {
     const CurrentContext current(driver, graph.context);
     if (graph.done == nullptr && graph.last_stream != ended_stream) {
