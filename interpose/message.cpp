@@ -1,8 +1,6 @@
 #include "interpose/message.h"
 
 #include <fcntl.h>
-#include <signal.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,29 +10,14 @@
 #include <cstdio>
 #include <cstring>
 
+#include "interpose/quiet_write.h"
+
 namespace refrain::interpose {
 namespace {
 
 constinit std::atomic<bool> closed{false};
 constinit std::atomic<unsigned> said{0};
 static_assert(static_cast<unsigned>(Message::count) <= 32);
-
-/// One write to stderr. A pipe that nobody reads would raise SIGPIPE in this thread: it is blocked, and taken back.
-void write_line(const char* line, std::size_t bytes) noexcept {
-  sigset_t pipe, before, pending;
-  sigemptyset(&pipe);
-  sigaddset(&pipe, SIGPIPE);
-  sigemptyset(&pending);
-  sigpending(&pending);
-  const bool was_pending = sigismember(&pending, SIGPIPE) == 1;
-  if (pthread_sigmask(SIG_BLOCK, &pipe, &before) != 0) return;
-  const ssize_t written = write(STDERR_FILENO, line, bytes);
-  if (written < 0 && errno == EPIPE && !was_pending) {
-    const timespec no_time{};
-    sigtimedwait(&pipe, nullptr, &no_time);
-  }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-}
 
 }  // namespace
 
@@ -57,7 +40,7 @@ void say(Message cause, const char* format, ...) noexcept {
   va_end(arguments);
   std::size_t bytes = prefix + (wanted < 0 ? 0 : std::min<std::size_t>(static_cast<std::size_t>(wanted), room - 1));
   line[bytes++] = '\n';
-  write_line(line, bytes);
+  write_quietly(STDERR_FILENO, line, bytes);
   errno = error;
 }
 

@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "interpose/quiet_write.h"
+
 namespace refrain::interpose {
 
 std::string describe(const Summary& summary) {
@@ -48,7 +50,7 @@ void append_report(const Summary& summary) noexcept {
     const int file = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);  // never created: it is somebody's
     if (file < 0) return;
     const std::string line = report_line(summary);
-    [[maybe_unused]] const ssize_t written = write(file, line.data(), line.size());
+    write_quietly(file, line.data(), line.size());
     close(file);
   } catch (...) {
   }
