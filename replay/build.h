@@ -31,24 +31,30 @@ class RelaxedCaptureMode {
   bool changed_ = false;
 };
 
-/// While it lives, `context` is the thread's current context.
+/// While it lives, `context` is the thread's current context, unless the driver refuses that.
 class CurrentContext {
  public:
   CurrentContext(const Driver& driver, CUcontext context) noexcept : driver_(driver) {
-    CUcontext current = nullptr;
-    if (driver_.cuCtxGetCurrent(&current) == CUDA_SUCCESS && current == context) return;
+    const bool known = driver_.cuCtxGetCurrent(&before_) == CUDA_SUCCESS;
+    if (known && before_ == context) return;
     pushed_ = driver_.cuCtxPushCurrent_v2(context) == CUDA_SUCCESS;
+    if (pushed_) return;
+    exchanged_ = known && driver_.cuCtxSetCurrent(context) == CUDA_SUCCESS;
+    refused_ = !exchanged_;
   }
   ~CurrentContext() {
     CUcontext popped = nullptr;
     if (pushed_) driver_.cuCtxPopCurrent_v2(&popped);
+    if (exchanged_) driver_.cuCtxSetCurrent(before_);
   }
+  bool refused() const noexcept { return refused_; }
   CurrentContext(const CurrentContext&) = delete;
   CurrentContext& operator=(const CurrentContext&) = delete;
 
  private:
   const Driver& driver_;
-  bool pushed_ = false;
+  CUcontext before_ = nullptr;
+  bool pushed_ = false, exchanged_ = false, refused_ = false;
 };
 
 /// Builds `segment` of `variant`, which the caller has for itself. On success the segment is built and unchanged.

@@ -199,7 +199,9 @@ bool Engine::Impl::expire(void* self, std::int64_t deadline) noexcept {
   impl.lanes.for_each_holding([&](Lane& lane) {
     if (lane.held_since.load(std::memory_order_relaxed) > deadline || !lane.lock.try_lock()) return;
     if (lane.holds() && lane.held_since.load(std::memory_order_relaxed) <= deadline) {
-      impl.keep_error(impl.flush_locked(lane, Reason::hold_expired, "max_hold_us"));
+      // This thread has no context of its own; without one the driver would refuse the calls. They stay held then.
+      const CurrentContext current(impl.driver, lane.context);
+      if (!current.refused()) impl.keep_error(impl.flush_locked(lane, Reason::hold_expired, "max_hold_us"));
     }
     lane.lock.unlock();
   });

@@ -72,15 +72,18 @@ class LaneTable {
   /// Calls `visit(Lane&)` for every lane that holds something, without the table's lock.
   template <typename Visit>
   void for_each_holding(Visit visit) noexcept {
-    constexpr std::size_t most = 256;
+    constexpr std::size_t most = 256;  // at a time
     Lane* holding[most];
-    std::size_t count = 0;
-    lock_.lock();
-    for (Lane* lane : lanes_) {
-      if (lane->holds() && count < most) holding[count++] = lane;
+    std::size_t looked_at = 0, count = most;
+    while (count == most) {
+      count = 0;
+      lock_.lock();
+      for (; looked_at < lanes_.size() && count < most; ++looked_at) {
+        if (lanes_[looked_at]->holds()) holding[count++] = lanes_[looked_at];
+      }
+      lock_.unlock();
+      for (std::size_t index = 0; index < count; ++index) visit(*holding[index]);
     }
-    lock_.unlock();
-    for (std::size_t index = 0; index < count; ++index) visit(*holding[index]);
   }
 
  private:

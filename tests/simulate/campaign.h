@@ -16,7 +16,7 @@ class Pair {
 
   struct Result {
     Outcome bare, refrain;
-    std::string divergence;  ///< empty when both are as they must be
+    std::string divergence;      ///< empty when both are as they must be
     bool bare_is_wrong = false;  ///< the program itself, or the simulated driver
   };
   Result compare(const Program& program);

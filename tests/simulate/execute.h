@@ -14,7 +14,7 @@ struct Outcome {
   std::string faults;   ///< what no run may show; empty when all is well
   std::string trace;    ///< of the schedule, if asked for
   std::uint64_t schedule_hash = 0, decisions = 0;
-  std::uint64_t executed = 0;  ///< operations of the device
+  std::uint64_t executed = 0;                                                 ///< operations of the device
   std::uint64_t calls = 0, held = 0, replayed = 0, flushed = 0, patched = 0;  ///< by Refrain, if it is there
 };
 

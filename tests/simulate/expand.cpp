@@ -72,7 +72,9 @@ class Expansion {
     strip_.steps.push_back(made);
   }
 
-  void call(const Call& made, bool surely_done = false) { strip_.steps.push_back({Action::call, made, surely_done, {}}); }
+  void call(const Call& made, bool surely_done = false) {
+    strip_.steps.push_back({Action::call, made, surely_done, {}});
+  }
   void work(const Call& made) { strip_.steps.push_back({Action::call, made, false, order_.newest(made.stream)}); }
 
   /// The host waits for all that `stream` has.
@@ -192,9 +194,7 @@ void Expansion::add(const Call& one) {
 
 }  // namespace
 
-bool is_work(Kind kind) {
-  return kind <= Kind::host || kind == Kind::new_memory_in_stream || kind == Kind::graph;
-}
+bool is_work(Kind kind) { return kind <= Kind::host || kind == Kind::new_memory_in_stream || kind == Kind::graph; }
 
 Uses uses_of(const Call& call, const Strand& strand) {
   const int context = strand.streams[static_cast<std::size_t>(call.stream)].context;
@@ -231,9 +231,15 @@ std::size_t count_calls(const Program& program) {
 }
 
 std::string describe(const std::vector<Strip>& strips) {
-  static constexpr const char* names[] = {"call",         "cuEventRecord",       "cuStreamWaitEvent",
-                                          "cuEventSynchronize", "cuStreamSynchronize", "cuCtxSynchronize",
-                                          "poll cuStreamQuery", "tell, and spin on the flag", "look at the download",
+  static constexpr const char* names[] = {"call",
+                                          "cuEventRecord",
+                                          "cuStreamWaitEvent",
+                                          "cuEventSynchronize",
+                                          "cuStreamSynchronize",
+                                          "cuCtxSynchronize",
+                                          "poll cuStreamQuery",
+                                          "tell, and spin on the flag",
+                                          "look at the download",
                                           "wait for everything and read all buffers"};
   std::string text;
   for (std::size_t strand = 0; strand < strips.size(); ++strand) {
@@ -248,8 +254,9 @@ std::string describe(const std::vector<Strip>& strips) {
         if (step.action == Action::wait) text += " for the event of stream " + std::to_string(call.to);
       } else {
         text += to_string(call.kind);
-#define NUMBER(name, initial) \
-  if (call.name != initial && std::string_view(#name) != "every" && std::string_view(#name) != "at") text += " " #name "=" + std::to_string(call.name);
+#define NUMBER(name, initial)                                                                        \
+  if (call.name != initial && std::string_view(#name) != "every" && std::string_view(#name) != "at") \
+    text += " " #name "=" + std::to_string(call.name);
         CALL_NUMBERS
 #undef NUMBER
       }

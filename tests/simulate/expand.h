@@ -11,10 +11,10 @@
 namespace refrain::tests::simulate {
 
 enum class Action {
-  call,          ///< `call` as it stands
-  record,        ///< the event of `stream`
-  wait,          ///< `stream` waits for the event of `to`
-  wait_event,    ///< the host waits for the event of `stream`
+  call,        ///< `call` as it stands
+  record,      ///< the event of `stream`
+  wait,        ///< `stream` waits for the event of `to`
+  wait_event,  ///< the host waits for the event of `stream`
   wait_stream,
   wait_context,  ///< of `stream`
   poll_stream,   ///< the host asks until all is done
@@ -25,8 +25,8 @@ enum class Action {
 
 struct Step {
   Action action = Action::call;
-  Call call;             ///< stream, to, x, y, n, value, grid as they are in this iteration
-  bool surely_done = false;  ///< of a question: it must say that all is done
+  Call call;                    ///< stream, to, x, y, n, value, grid as they are in this iteration
+  bool surely_done = false;     ///< of a question: it must say that all is done
   std::vector<unsigned> after;  ///< of work: as Order::newest
 };
 

@@ -146,7 +146,9 @@ class Generator {
     }
     range.kind = started ? Kind::end : Kind::pop;
     // Crossed with the range before, now and then.
-    const auto place = random_.chance(1, 20) ? calls.begin() + static_cast<std::ptrdiff_t>(begin) + 1 + random_.below(static_cast<unsigned>(count)) : calls.end();
+    const auto place = random_.chance(1, 20) ? calls.begin() + static_cast<std::ptrdiff_t>(begin) + 1 +
+                                                   random_.below(static_cast<unsigned>(count))
+                                             : calls.end();
     calls.insert(place, range);
   }
 
@@ -177,10 +179,11 @@ class Generator {
   }
 
   Call make_work(const Strand& strand, int stream) {
-    static constexpr Kind kinds[] = {Kind::mix,          Kind::mix,       Kind::mix,    Kind::mix,    Kind::accumulate,
-                                     Kind::accumulate,   Kind::accumulate, Kind::fill,   Kind::fill,   Kind::configuration,
-                                     Kind::configuration, Kind::described, Kind::padded, Kind::table,  Kind::empty,
-                                     Kind::memset,       Kind::memset,    Kind::copy,   Kind::copy,   Kind::memset_bytes};
+    static constexpr Kind kinds[] = {Kind::mix,        Kind::mix,           Kind::mix,           Kind::mix,
+                                     Kind::accumulate, Kind::accumulate,    Kind::accumulate,    Kind::fill,
+                                     Kind::fill,       Kind::configuration, Kind::configuration, Kind::described,
+                                     Kind::padded,     Kind::table,         Kind::empty,         Kind::memset,
+                                     Kind::memset,     Kind::copy,          Kind::copy,          Kind::memset_bytes};
     static constexpr Kind rare[] = {Kind::memset_rows, Kind::upload, Kind::upload_pinned, Kind::host, Kind::refused};
     Call call;
     call.kind = random_.chance(1, 50) ? rare[random_.below(std::size(rare))] : kinds[random_.below(std::size(kinds))];
@@ -213,11 +216,13 @@ class Generator {
 
   /// What stands between ranges, and now and then inside: mostly in one iteration only.
   void add_between(const Strand& strand, std::vector<Call>& calls) {
-    static constexpr Kind rare[] = {Kind::new_memory, Kind::new_memory_in_stream, Kind::new_code, Kind::new_stream,
-                                    Kind::attribute,  Kind::graph,                Kind::graph,    Kind::refused,
+    static constexpr Kind rare[] = {Kind::new_memory, Kind::new_memory_in_stream,
+                                    Kind::new_code,   Kind::new_stream,
+                                    Kind::attribute,  Kind::graph,
+                                    Kind::graph,      Kind::refused,
                                     Kind::host,       Kind::upload};
-    static constexpr Kind harmless[] = {Kind::join, Kind::join, Kind::query_stream, Kind::query_event, Kind::mix,
-                                        Kind::copy, Kind::graph};
+    static constexpr Kind harmless[] = {Kind::join, Kind::join, Kind::query_stream, Kind::query_event,
+                                        Kind::mix,  Kind::copy, Kind::graph};
     if (random_.chance(1, 3)) {
       calls.push_back(make_wait(strand));
       if (random_.chance(1, 2)) calls.back().every = random_.between(2, 5);

@@ -32,12 +32,12 @@ Function next(Function, const char* name) {
   return reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
 }
 // No static with a guard: a guard may wait, by one of these very functions.
-#define REAL(name)                                             \
-  ([] {                                                        \
-    static std::atomic<decltype(&::name)> known{nullptr};      \
-    decltype(&::name) found = known.load();                    \
-    if (found == nullptr) known = found = next(found, #name);  \
-    return found;                                              \
+#define REAL(name)                                            \
+  ([] {                                                       \
+    static std::atomic<decltype(&::name)> known{nullptr};     \
+    decltype(&::name) found = known.load();                   \
+    if (found == nullptr) known = found = next(found, #name); \
+    return found;                                             \
   }())
 
 std::int64_t nanoseconds(const timespec& time) { return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec; }

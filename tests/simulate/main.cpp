@@ -35,9 +35,12 @@ Options read_options(int count, char** words) {
   Options options;
   for (int i = 1; i < count; ++i) {
     const std::string word = words[i];
-    if (word == "--print") options.values["print"] = "";
-    else if (word.starts_with("--") && i + 1 < count) options.values[word.substr(2)] = words[++i];
-    else throw std::runtime_error(usage);
+    if (word == "--print")
+      options.values["print"] = "";
+    else if (word.starts_with("--") && i + 1 < count)
+      options.values[word.substr(2)] = words[++i];
+    else
+      throw std::runtime_error(usage);
   }
   options.place.program = "/proc/self/exe";
   char path[4096];
@@ -59,8 +62,9 @@ void explain(Pair& pair, const Program& program, const std::string& how) {
   const std::string text = to_text(small);
   std::printf("%sshrunk to %zu calls:\n%s\nwhat it calls:\n%s", pair.compare(small).divergence.c_str(),
               count_calls(small), text.c_str(), describe(expand(small)).c_str());
-  std::printf("\nrun it again: scripts/simulate %s\nor, with the program above in a file: scripts/simulate --program FILE\n",
-              how.c_str());
+  std::printf(
+      "\nrun it again: scripts/simulate %s\nor, with the program above in a file: scripts/simulate --program FILE\n",
+      how.c_str());
 }
 
 int run_one(const Options& options, const Program& program, const std::string& how) {
@@ -99,8 +103,8 @@ int run_twice(const Options& options) {
     std::size_t at = 0;
     while (at < one.trace.size() && at < other.trace.size() && one.trace[at] == other.trace[at]) ++at;
     const std::size_t from = at > 200 ? at - 200 : 0;
-    std::printf("seed %llu: byte %zu of the trace: ...%s\n--- against ...%s\n", static_cast<unsigned long long>(seed), at,
-                one.trace.substr(from, 300).c_str(), other.trace.substr(from, 300).c_str());
+    std::printf("seed %llu: byte %zu of the trace: ...%s\n--- against ...%s\n", static_cast<unsigned long long>(seed),
+                at, one.trace.substr(from, 300).c_str(), other.trace.substr(from, 300).c_str());
   }
   std::printf("%llu seeds twice, %llu differ\n", static_cast<unsigned long long>(count),
               static_cast<unsigned long long>(differing));

@@ -51,7 +51,8 @@ void note_too_early(int number) {
     if (streams[place.stream].executed.size() >= place.count) continue;
     too_early = "stream " + std::to_string(number) + ", operation " + std::to_string(at) + " began before operation " +
                 std::to_string(place.count - 1) + " of stream " + std::to_string(place.stream) + ":\n    " +
-                readable(lists.expected[at]) + "\n    " + readable(streams[place.stream].expected[place.count - 1]) + '\n';
+                readable(lists.expected[at]) + "\n    " + readable(streams[place.stream].expected[place.count - 1]) +
+                '\n';
     return;
   }
 }
@@ -98,14 +99,14 @@ std::uint64_t executed() { return count; }
 std::string differences() {
   std::string text = strangers + too_early;
   for (const auto& [number, lists] : streams) {
-    const std::vector<std::string>& expected = lists.expected, &executed = lists.executed;
+    const std::vector<std::string>&expected = lists.expected, &executed = lists.executed;
     if (expected == executed) continue;
     const std::size_t shorter = std::min(expected.size(), executed.size());
     std::size_t at = 0;
     while (at < shorter && expected[at] == executed[at]) ++at;
     text += "stream " + std::to_string(number) + ", operation " + std::to_string(at) + " (passed " +
-            std::to_string(expected.size()) + ", executed " + std::to_string(executed.size()) + ")\n    passed:   " +
-            (at < expected.size() ? readable(expected[at]) : "nothing") +
+            std::to_string(expected.size()) + ", executed " + std::to_string(executed.size()) +
+            ")\n    passed:   " + (at < expected.size() ? readable(expected[at]) : "nothing") +
             "\n    executed: " + (at < executed.size() ? readable(executed[at]) : "nothing") + '\n';
   }
   return text;

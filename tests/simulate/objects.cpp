@@ -71,7 +71,8 @@ void load_code(const World&, StrandObjects& strand, int context) {
   }
   // A library's kernels are for every context.
   if (strand.library == nullptr) {
-    check(cuda.cuLibraryLoadData(&strand.library, code(), nullptr, nullptr, 0, nullptr, nullptr, 0), "cuLibraryLoadData");
+    check(cuda.cuLibraryLoadData(&strand.library, code(), nullptr, nullptr, 0, nullptr, nullptr, 0),
+          "cuLibraryLoadData");
   }
   for (const char* name : kernel_names) {
     CUkernel kernel = nullptr;

@@ -50,7 +50,7 @@ struct StrandObjects {
   unsigned* flags = nullptr;  ///< mapped, one a stream
   CUdeviceptr flags_device = 0;
   std::vector<unsigned> told;
-  unsigned* host = nullptr;  ///< pinned: contents to upload, then room for a download
+  unsigned* host = nullptr;                            ///< pinned: contents to upload, then room for a download
   std::map<std::pair<int, int>, ProgramGraph> graphs;  ///< by slot and stream
 
   const StreamPlan& stream_plan(int stream) const { return plan->streams[static_cast<std::size_t>(stream)]; }

@@ -77,11 +77,16 @@ void read_strand(std::istream& words, Strand& strand) {
   std::string word, name;
   while (words >> word) {
     const int given = split(word, name);
-    if (name == "helpers") strand.helpers = given;
-    else if (name == "buffers") strand.buffers = given;
-    else if (name == "own_code") strand.own_code = given;
-    else if (name == "captures") strand.captures = given != 0;
-    else refuse(word);
+    if (name == "helpers")
+      strand.helpers = given;
+    else if (name == "buffers")
+      strand.buffers = given;
+    else if (name == "own_code")
+      strand.own_code = given;
+    else if (name == "captures")
+      strand.captures = given != 0;
+    else
+      refuse(word);
   }
 }
 

@@ -15,7 +15,9 @@ class Random {
     return z ^ (z >> 31);
   }
   unsigned below(unsigned limit) { return static_cast<unsigned>((next() >> 32) * limit >> 32); }
-  int between(int least, int greatest) { return least + static_cast<int>(below(static_cast<unsigned>(greatest - least + 1))); }
+  int between(int least, int greatest) {
+    return least + static_cast<int>(below(static_cast<unsigned>(greatest - least + 1)));
+  }
   /// True `of` times in `all`.
   bool chance(unsigned of, unsigned all) { return below(all) < of; }
 

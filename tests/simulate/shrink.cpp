@@ -56,7 +56,8 @@ class Shrinking {
   bool drop_strands() {
     bool any = false;
     for (std::size_t i = 0; i < best_.strands.size() && best_.strands.size() > 1;) {
-      const bool done = attempt_change([&](Program& p) { p.strands.erase(p.strands.begin() + static_cast<std::ptrdiff_t>(i)); });
+      const bool done =
+          attempt_change([&](Program& p) { p.strands.erase(p.strands.begin() + static_cast<std::ptrdiff_t>(i)); });
       any |= done;
       if (!done) ++i;
     }
@@ -103,7 +104,8 @@ class Shrinking {
             const bool done = attempt_change([&](Program& p) {
               auto& calls = p.strands[s].phases[f].calls;
               const std::size_t end = std::min(calls.size(), at + piece);
-              calls.erase(calls.begin() + static_cast<std::ptrdiff_t>(at), calls.begin() + static_cast<std::ptrdiff_t>(end));
+              calls.erase(calls.begin() + static_cast<std::ptrdiff_t>(at),
+                          calls.begin() + static_cast<std::ptrdiff_t>(end));
             });
             any |= done;
             if (!done) at += piece;
@@ -153,7 +155,8 @@ class Shrinking {
             call.x = x;
             call.y = y;
           });
-#define NUMBER(name, initial) any |= attempt_change([&](Program& p) { p.strands[s].phases[f].calls[c].name = initial; });
+#define NUMBER(name, initial) \
+  any |= attempt_change([&](Program& p) { p.strands[s].phases[f].calls[c].name = initial; });
           CALL_NUMBERS
 #undef NUMBER
         }

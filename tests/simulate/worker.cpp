@@ -93,7 +93,8 @@ CUfunction StrandWorker::function(const Call& call, const char* name) {
 }
 
 void StrandWorker::expect(int stream, const char* kind, const std::vector<std::byte>& bytes) {
-  model::expect(objects_.first_stream + stream, model::operation(kind, "", {0, 0, 0}, {0, 0, 0}, 0, bytes.data(), bytes.size()), before_);
+  model::expect(objects_.first_stream + stream,
+                model::operation(kind, "", {0, 0, 0}, {0, 0, 0}, 0, bytes.data(), bytes.size()), before_);
 }
 
 /// Makes a step with what must come before its work, and notes how far the stream is then.
@@ -190,8 +191,9 @@ void StrandWorker::range(const Call& one) {
 
 void StrandWorker::question(const Step& step) {
   const bool of_stream = step.call.kind == Kind::query_stream;
-  const CUresult result = of_stream ? driver().cuStreamQuery(stream(step.call))
-                                    : driver().cuEventQuery(objects_.events[static_cast<std::size_t>(step.call.stream)]);
+  const CUresult result = of_stream
+                              ? driver().cuStreamQuery(stream(step.call))
+                              : driver().cuEventQuery(objects_.events[static_cast<std::size_t>(step.call.stream)]);
   // Unless all is known to be done, both answers are right.
   note(of_stream ? "cuStreamQuery" : "cuEventQuery",
        !step.surely_done && result == CUDA_ERROR_NOT_READY ? CUDA_SUCCESS : result);
@@ -240,7 +242,8 @@ void StrandWorker::launch(const Call& one, const char* name, Arguments& argument
   const CUfunction kernel = function(one, name);
   const int stream_number = objects_.first_stream + one.stream;
   const std::vector<std::byte> bytes = arguments.joined();
-  model::expect(stream_number, model::operation("kernel", name, grid, block, shared, bytes.data(), bytes.size()), before_);
+  model::expect(stream_number, model::operation("kernel", name, grid, block, shared, bytes.data(), bytes.size()),
+                before_);
   CUresult result = CUDA_SUCCESS;
   const int form = arguments.empty() && one.form == 1 ? 0 : one.form;
   if (form >= 2) {

@@ -71,8 +71,8 @@ bool StrandWorker::capture(const Call& one, ProgramGraph& graph) {
     arguments.add(x).add(y).add(n);
     if (mixes) arguments.add(static_cast<unsigned>(one.value) + i);
     const std::vector<std::byte> bytes = arguments.joined();
-    graph.operations.push_back(model::operation("kernel", mixes ? "mix" : "accumulate", {1, 1, 1}, {32, 1, 1}, 0,
-                                                bytes.data(), bytes.size()));
+    graph.operations.push_back(
+        model::operation("kernel", mixes ? "mix" : "accumulate", {1, 1, 1}, {32, 1, 1}, 0, bytes.data(), bytes.size()));
     NOTED(cuLaunchKernel, mixes ? mix : accumulate, 1, 1, 1, 32, 1, 1, 0, stream(one), arguments.pointers(), nullptr);
     arguments.spoil();
   }
@@ -100,7 +100,7 @@ void StrandWorker::graph(const Call& one) {
     graph.generations[0] = generations[0];
     graph.generations[1] = generations[1];
   }
-  for (const std::string& operation : graph.operations) 
+  for (const std::string& operation : graph.operations)
     model::expect(objects_.first_stream + one.stream, operation, before_);
   NOTED(cuGraphLaunch, graph.exec, stream(one));
 }

@@ -18,7 +18,8 @@ struct Executed {
   bool from_graph;
   unsigned grid[3], block[3];
   unsigned shared;
-  const std::byte* bytes;  ///< a kernel's parameters without the padding between them; what else an operation is made of
+  const std::byte*
+      bytes;  ///< a kernel's parameters without the padding between them; what else an operation is made of
   std::size_t size;
 };
 
