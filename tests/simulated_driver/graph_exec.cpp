@@ -80,12 +80,13 @@ HandleTable<CUgraphExec, GraphExec>& graph_execs() {
 GraphExec::~GraphExec() { refund(device, memory); }
 
 CUresult instantiate(CUgraph handle, uint64_t flags, CUgraphExec* out, InstantiateResult* details) {
-  const std::lock_guard lock(graph_lock());
   const auto graph = graphs().find(handle);
   if (graph == nullptr || out == nullptr || (flags & ~known_flags) != 0) return CUDA_ERROR_INVALID_VALUE;
   std::shared_ptr<Context> context;
   if (const CUresult result = current_context(&context); result != CUDA_SUCCESS) return result;
+  // The lock of captures comes before that of graphs: a captured call takes both.
   if (const CUresult result = forbid_unsafe_call(); result != CUDA_SUCCESS) return result;
+  const std::lock_guard lock(graph_lock());
   auto exec = std::make_shared<GraphExec>();
   exec->flags = flags;
   exec->device = context->device;
@@ -148,7 +149,6 @@ std::shared_ptr<const GraphRun> make_run(const GraphExec& exec) {
 
 CUresult update(CUgraphExec exec_handle, CUgraph graph_handle, CUgraphExecUpdateResultInfo* info) {
   info->result = CU_GRAPH_EXEC_UPDATE_ERROR;
-  const std::lock_guard lock(graph_lock());
   const auto exec = graph_execs().find(exec_handle);
   const auto graph = graphs().find(graph_handle);
   if (exec == nullptr || graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -156,6 +156,7 @@ CUresult update(CUgraphExec exec_handle, CUgraph graph_handle, CUgraphExecUpdate
   InstantiateResult details;
   if (const CUresult result = instantiate(graph_handle, exec->flags, &fresh_handle, &details); result != CUDA_SUCCESS)
     return result;
+  const std::lock_guard lock(graph_lock());
   const auto fresh = graph_execs().remove(fresh_handle);
   const auto fail = [&](CUgraphExecUpdateResult result, CUgraphNode node) {
     info->result = result;
