@@ -2,13 +2,14 @@
 // call that passed), finish.cpp (end of a pass), flush.cpp (issuing and launching what a lane holds), order.cpp,
 // lifetime.cpp, safe_point.cpp (building), counters.cpp.
 //
-// Locks, in the order in which they may be taken: a process-scope pass, a lane, a region. The lock of a table is taken
-// alone, for a look-up.
+// Locks, in the order in which they may be taken: a process-scope pass, a lane, `building`, a region. The lock of a
+// table is taken alone, for a look-up.
 #pragma once
 
 #include <atomic>
 #include <deque>
 #include <memory>
+#include <shared_mutex>
 #include <vector>
 
 #include "capture/log_writer.h"
@@ -89,6 +90,9 @@ struct Engine::Impl : ProcessGlance {
   std::vector<Thread*> threads;
   std::uint64_t ended_launches_seen = 0, ended_outside_calls = 0;
 
+  /// Shared while graphs are built or destroyed, exclusive while something that they use is marked as ending: code,
+  /// streams and contexts do not end under a build, and no capture of the program begins. Who builds only tries it.
+  std::shared_mutex building;
   Lock retired_lock;
   std::vector<RetiredGraph> retired;
   std::atomic<bool> has_retired{false};

@@ -49,6 +49,7 @@ void rebuild(Engine::Impl& impl, Affected affected) noexcept {
 
 void Engine::code_unloads(std::uint64_t owner) noexcept {
   order_all(EntryPoint::cuModuleUnload);
+  const std::lock_guard held(impl_->building);
   impl_->epoch.fetch_add(1, std::memory_order_acq_rel);
   // A library's functions may have been launched through the module inside it, which nobody can name here: a handle
   // that owns no function known by itself is taken to own all that are known by module.
@@ -75,6 +76,7 @@ void Engine::code_unloads(std::uint64_t owner) noexcept {
 
 void Engine::context_ends(CUcontext context) noexcept {
   order_all(EntryPoint::cuCtxDestroy_v2);
+  const std::lock_guard held(impl_->building);
   impl_->epoch.fetch_add(1, std::memory_order_acq_rel);
   {
     // The context takes its graphs with it: what still runs must not be destroyed by hand, what does not is forgotten.
@@ -104,6 +106,7 @@ void Engine::context_ends(CUcontext context) noexcept {
 void Engine::stream_ends(CUstream stream) noexcept {
   order_stream(stream, EntryPoint::cuStreamDestroy_v2);
   if (is_legacy(stream) || stream == CU_STREAM_PER_THREAD) return;
+  const std::lock_guard held(impl_->building);
   impl_->epoch.fetch_add(1, std::memory_order_acq_rel);
   impl_->lanes.forget(stream);
   impl_->capture_ended_on(stream);
@@ -161,13 +164,10 @@ void Engine::function_state_changed(const void* function, int which, int value) 
 
 // ---- the program's own capture
 
+// From before the call on nothing is built: the program's capture would take it, or be ended by it.
 void Engine::capture_begins(CUstream stream) noexcept {
   order_all(EntryPoint::cuStreamBeginCapture_v2);
-  static_cast<void>(stream);
-}
-
-void Engine::capture_began(CUstream stream, CUresult result) noexcept {
-  if (result != CUDA_SUCCESS) return;
+  const std::lock_guard held(impl_->building);
   const std::lock_guard guard(impl_->captures_lock);
   try {
     impl_->capturing.push_back(stream);
@@ -175,6 +175,10 @@ void Engine::capture_began(CUstream stream, CUresult result) noexcept {
   } catch (...) {
     impl_->captures_active.store(1 << 30, std::memory_order_release);  // every stream is asked from here on
   }
+}
+
+void Engine::capture_began(CUstream stream, CUresult result) noexcept {
+  if (result != CUDA_SUCCESS) impl_->capture_ended_on(stream);
 }
 
 void Engine::capture_ended(CUstream stream) noexcept {
@@ -187,7 +191,10 @@ void Engine::capture_ended(CUstream stream) noexcept {
 
 void Engine::Impl::capture_ended_on(CUstream stream) noexcept {
   const std::lock_guard guard(captures_lock);
-  if (std::erase(capturing, stream) == 0) return;
+  // One: a stream that captures already may be begun again, in vain, and threads share one name for their own streams.
+  const auto found = std::find(capturing.begin(), capturing.end(), stream);
+  if (found == capturing.end()) return;
+  capturing.erase(found);
   captures_active.store(static_cast<int>(capturing.size()), std::memory_order_release);
 }
 

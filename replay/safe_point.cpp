@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <chrono>
 #include <mutex>
+#include <shared_mutex>
 #include <utility>
 
 #include "replay/engine_impl.h"
@@ -52,9 +53,15 @@ void Engine::Impl::build_pending(Region* only) noexcept {
   }
 }
 
-// True when a build failed and should be tried again at the next safe point.
+// True when a build failed, or had to wait for another thread, and should be tried again at the next safe point.
 bool Engine::Impl::build(Region& region, Variant& variant) noexcept {
   bool again = false;
+  const std::shared_lock held(building, std::try_to_lock);
+  if (!held.owns_lock() || captures_active.load(std::memory_order_acquire) != 0) return true;
+  {
+    const std::lock_guard guard(region.lock);
+    if (variant.dropped) return false;
+  }
   for (Segment& segment : variant.segments) {
     if (segment.state != Segment::State::waits) continue;
     if (!make_room(estimated_graph_bytes(segment.count), variant)) {
@@ -124,10 +131,12 @@ void Engine::Impl::retire(Segment& segment) noexcept {
   segment.graph = nullptr;
 }
 
-// A graph is destroyed when an event recorded behind its last launch has passed. The program must not be capturing:
-// the event would become part of its graph.
+// A graph is destroyed when its last stream is idle, else when an event recorded behind its last launch has passed: on
+// an idle stream the program could see the event. The program must not be capturing: the event would become part of its
+// graph.
 void Engine::Impl::collect_retired() noexcept {
-  if (captures_active.load(std::memory_order_acquire) != 0) return;
+  const std::shared_lock held(building, std::try_to_lock);
+  if (!held.owns_lock() || captures_active.load(std::memory_order_acquire) != 0) return;
   std::vector<RetiredGraph> work;
   {
     const std::lock_guard guard(retired_lock);
@@ -137,17 +146,19 @@ void Engine::Impl::collect_retired() noexcept {
   std::vector<RetiredGraph> kept;
   for (RetiredGraph& graph : work) {
     const CurrentContext current(driver, graph.context);
-    if (graph.done == nullptr && graph.last_stream != ended_stream) {
+    const bool asks_stream = graph.done == nullptr && graph.last_stream != ended_stream;
+    const bool idle = asks_stream && driver.cuStreamQuery(graph.last_stream) == CUDA_SUCCESS;
+    if (asks_stream && !idle) {
       if (driver.cuEventCreate(&graph.done, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS) graph.done = nullptr;
       if (graph.done != nullptr && driver.cuEventRecord(graph.done, graph.last_stream) != CUDA_SUCCESS) {
         driver.cuEventDestroy_v2(graph.done);
         graph.done = nullptr;
       }
     }
-    if (graph.done != nullptr && driver.cuEventQuery(graph.done) == CUDA_SUCCESS) {
+    if (idle || (graph.done != nullptr && driver.cuEventQuery(graph.done) == CUDA_SUCCESS)) {
       driver.cuGraphExecDestroy(graph.exec);
       if (graph.graph != nullptr) driver.cuGraphDestroy(graph.graph);
-      driver.cuEventDestroy_v2(graph.done);
+      if (graph.done != nullptr) driver.cuEventDestroy_v2(graph.done);
       continue;
     }
     try {
