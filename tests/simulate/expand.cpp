@@ -185,7 +185,9 @@ void Expansion::add(const Call& one) {
       return call(one);
     case Kind::graph:
       if (!strand_.captures || plan.kind != StreamKind::non_blocking) return;
-      return add_work(one);
+      add_work(one);
+      if (works_beside(one)) order_.works(one.to, {}, {});
+      return;
     default:
       if (is_work(one.kind)) return add_work(one);
       return call(one);

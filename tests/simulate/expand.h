@@ -52,6 +52,9 @@ struct Uses {
 };
 Uses uses_of(const Call& call, const Strand& strand);
 
+/// Whether work goes to another stream while a graph is captured.
+inline bool works_beside(const Call& graph) { return graph.form >= 2 && graph.to != graph.stream; }
+
 /// Whether the call is work for its stream.
 bool is_work(Kind kind);
 

@@ -44,13 +44,13 @@ class Generator {
     program.build_after = pick({1, 1, 1, 1, 2, 3});
     program.max_hold_us = pick({10, 200, 2000, 2000, 2000, 100000, 1000000, 1000000});
     program.skip = pick({0, 0, 0, 0, 1, 2});
-    program.variants = pick({64, 64, 64, 64, 64, 8, 2, 1});
+    program.variants = random_.chance(1, 6) ? pick({8, 4, 2, 1}) : 64;
     program.graph_mib = pick({256, 256, 256, 1});
-    program.patch = !random_.chance(1, 16);
-    program.strict_configuration = random_.chance(1, 16);
-    program.strict_parameters = random_.chance(1, 24);
+    program.patch = !random_.chance(1, 24);
+    program.strict_configuration = random_.chance(1, 24);
+    program.strict_parameters = random_.chance(1, 40);
     program.process_scope = random_.chance(1, 10);
-    program.observe = random_.chance(1, 100);
+    program.observe = random_.chance(1, 150);
     if (random_.chance(1, 20)) program.max_operations = pick({4, 8, 16});
   }
 
@@ -75,7 +75,8 @@ class Generator {
       const bool has_per_thread = std::any_of(strand.streams.begin(), strand.streams.end(), [&](const StreamPlan& one) {
         return one.kind == StreamKind::per_thread && one.context == plan.context;
       });
-      if (plan.kind == StreamKind::per_thread && has_per_thread) plan.kind = StreamKind::non_blocking;
+      const bool main_one = i == 0 && random_.chance(3, 4);  // nothing is held on it
+      if (plan.kind == StreamKind::per_thread && (has_per_thread || main_one)) plan.kind = StreamKind::non_blocking;
       strand.streams.push_back(plan);
     }
     make_phases(strand);
@@ -135,7 +136,7 @@ class Generator {
     range.thread = thread;
     calls.push_back(range);
     const int stream = static_cast<int>(random_.below(8));
-    const int count = random_.between(2, 9);
+    const int count = random_.between(3, 11);
     for (int i = 0; i < count; ++i) {
       const bool elsewhere = random_.chance(1, 24);
       calls.push_back(make_work(strand, elsewhere ? static_cast<int>(random_.below(8)) : stream));

@@ -45,6 +45,13 @@ def twice(tap, options):
     tap.check("25 seeds twice: the same schedule, byte for byte", code == 0 and "25 seeds twice, 0 differ" in text, text)
 
 
+def diverged(tap, options):
+    """Programs that showed a fault once, as they were shrunk then."""
+    for file in sorted((pathlib.Path(__file__).parent / "diverged").iterdir()):
+        code, text = run(options, options.library, "--program", file)
+        tap.check(f"{file.name}: no divergence", code == 0 and "no divergence" in text, text)
+
+
 def planted(tap, options, library, folder):
     bug = pathlib.Path(library).stem.replace("librefrain_", "")
     code, text = run(options, library, "--seeds", 60)
@@ -73,6 +80,7 @@ def main():
     tap = Tap()
     campaign(tap, options)
     twice(tap, options)
+    diverged(tap, options)
     with tempfile.TemporaryDirectory() as folder:
         for library in options.planted:
             planted(tap, options, library, pathlib.Path(folder))

@@ -36,6 +36,19 @@ bool is_turn(void* argument) {
   return *turn.position == steps.size() || steps[*turn.position].call.thread == turn.thread;
 }
 
+/// cuLaunchKernel_ptsz, for which NULL is the thread's own default stream.
+decltype(&::cuLaunchKernel) per_thread_launch() {
+  static const auto found = [] {
+    void* function = nullptr;
+    CUdriverProcAddressQueryResult status{};
+    check(driver().cuGetProcAddress("cuLaunchKernel", &function, CUDA_VERSION,
+                                    CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM, &status),
+          "cuGetProcAddress");
+    return reinterpret_cast<decltype(&::cuLaunchKernel)>(function);
+  }();
+  return found;
+}
+
 template <class... Values>
 std::vector<std::byte> join(const Values&... values) {
   Arguments list;
@@ -263,8 +276,12 @@ void StrandWorker::launch(const Call& one, const char* name, Arguments& argument
     std::memset(static_cast<void*>(&config), 0xee, sizeof config);
     std::memset(static_cast<void*>(&attribute), 0xee, sizeof attribute);
   } else {
-    result = NOTED(cuLaunchKernel, kernel, grid[0], 1, 1, block[0], 1, 1, shared, stream(one),
-                   form == 0 ? arguments.pointers() : nullptr, form == 1 ? arguments.extra() : nullptr);
+    // The thread's own stream has two names.
+    const bool by_name = objects_.stream_plan(one.stream).kind == StreamKind::per_thread && one.value % 2 != 0;
+    result = note("cuLaunchKernel",
+                  (by_name ? per_thread_launch() : driver().cuLaunchKernel)(
+                      kernel, grid[0], 1, 1, block[0], 1, 1, shared, by_name ? nullptr : stream(one),
+                      form == 0 ? arguments.pointers() : nullptr, form == 1 ? arguments.extra() : nullptr));
   }
   arguments.spoil();
   if (result != CUDA_SUCCESS) model::take_back(stream_number);

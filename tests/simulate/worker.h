@@ -37,6 +37,7 @@ class StrandWorker {
   void new_stream(const Call& call);
   void graph(const Call& call);
   bool capture(const Call& call, ProgramGraph& graph);
+  void launch_beside(const Call& call);
   void spin(const Call& call);
   void read(const Call& call);
   void finish();

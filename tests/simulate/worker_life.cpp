@@ -56,6 +56,17 @@ void StrandWorker::new_stream(const Call& one) {
   NOTED(cuStreamWaitEvent, handle, event, 0);
 }
 
+void StrandWorker::launch_beside(const Call& one) {
+  Arguments none;
+  Call beside;
+  beside.stream = one.to;
+  if (context_of(beside) != context_of(one)) return;
+  std::vector<model::Place> before;
+  before.swap(before_);  // it touches nothing
+  launch(beside, "empty", none);
+  before.swap(before_);
+}
+
 bool StrandWorker::capture(const Call& one, ProgramGraph& graph) {
   const CUfunction mix = world_.functions[context_of(one)].at("mix");
   const CUfunction accumulate = world_.functions[context_of(one)].at("accumulate");
@@ -75,6 +86,7 @@ bool StrandWorker::capture(const Call& one, ProgramGraph& graph) {
         model::operation("kernel", mixes ? "mix" : "accumulate", {1, 1, 1}, {32, 1, 1}, 0, bytes.data(), bytes.size()));
     NOTED(cuLaunchKernel, mixes ? mix : accumulate, 1, 1, 1, 32, 1, 1, 0, stream(one), arguments.pointers(), nullptr);
     arguments.spoil();
+    if (i == 0 && works_beside(one)) launch_beside(one);
   }
   CUgraph captured = nullptr;
   if (NOTED(cuStreamEndCapture, stream(one), &captured) != CUDA_SUCCESS) return false;
