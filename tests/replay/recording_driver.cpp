@@ -191,6 +191,7 @@ void fill_streams(replay::Driver& driver) {
   };
   driver.cuEventRecord = [](CUevent, CUstream) { return CUDA_SUCCESS; };
   driver.cuEventQuery = [](CUevent) { return CUDA_SUCCESS; };
+  driver.cuStreamQuery = [](CUstream) { return CUDA_SUCCESS; };
   driver.cuEventDestroy_v2 = [](CUevent) { return CUDA_SUCCESS; };
   driver.cuGetErrorName = [](CUresult, const char** name) {
     *name = "an error";
