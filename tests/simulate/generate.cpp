@@ -21,7 +21,7 @@ class Generator {
     const int strands = pick({1, 1, 1, 2, 2, 2, 3, 3, 4});
     int threads = most_threads - strands, streams = most_streams - strands;
     for (int i = 0; i < strands; ++i) {
-      program.strands.push_back(make_strand(i == 0, threads, streams));
+      program.strands.push_back(make_strand(threads, streams));
     }
     return program;
   }
@@ -41,7 +41,7 @@ class Generator {
   void make_policy(Program& program) {
     program.segment_min = pick({1, 2, 2, 2, 2, 3});
     program.segment_max = std::max(program.segment_min, pick({2, 3, 7, 32, 32, 64}));
-    program.build_after = pick({1, 1, 1, 1, 2, 3});
+    program.build_after = pick({1, 1, 1, 1, 1, 2, 3});
     program.max_hold_us = pick({10, 200, 2000, 2000, 2000, 100000, 1000000, 1000000});
     program.skip = pick({0, 0, 0, 0, 1, 2});
     program.variants = random_.chance(1, 6) ? pick({8, 4, 2, 1}) : 64;
@@ -54,7 +54,7 @@ class Generator {
     if (random_.chance(1, 20)) program.max_operations = pick({4, 8, 16});
   }
 
-  Strand make_strand(bool first, int& threads, int& streams) {
+  Strand make_strand(int& threads, int& streams) {
     Strand strand;
     strand.helpers = threads > 0 && random_.chance(1, 3) ? 1 : 0;
     threads -= strand.helpers;
@@ -67,10 +67,10 @@ class Generator {
     for (int i = 0; i <= more; ++i) {
       StreamPlan plan;
       plan.context = i > 0 && random_.chance(1, 8) ? 1 - home : home;
-      plan.kind = static_cast<StreamKind>(random_.chance(2, 3) ? 3 : pick({0, 1, 2, 2, 3}));
+      plan.kind = static_cast<StreamKind>(random_.chance(2, 3) ? 3 : pick({0, 0, 1, 2, 2}));
       // The legacy stream has one owner in each context.
       bool& taken = legacy_taken_[plan.context];
-      if (plan.kind == StreamKind::legacy && (taken || !first)) plan.kind = StreamKind::blocking;
+      if (plan.kind == StreamKind::legacy && taken) plan.kind = StreamKind::blocking;
       if (plan.kind == StreamKind::legacy) taken = true;
       const bool has_per_thread = std::any_of(strand.streams.begin(), strand.streams.end(), [&](const StreamPlan& one) {
         return one.kind == StreamKind::per_thread && one.context == plan.context;
@@ -123,6 +123,7 @@ class Generator {
       if (random_.chance(1, 3)) add_between(strand, calls);
     }
     if (random_.chance(1, 2)) calls.push_back(make_wait(strand));
+    if (random_.chance(1, 2)) add_life(strand, calls);
     return calls;
   }
 
@@ -136,7 +137,7 @@ class Generator {
     range.thread = thread;
     calls.push_back(range);
     const int stream = static_cast<int>(random_.below(8));
-    const int count = random_.between(3, 11);
+    const int count = random_.between(4, 12);
     for (int i = 0; i < count; ++i) {
       const bool elsewhere = random_.chance(1, 24);
       calls.push_back(make_work(strand, elsewhere ? static_cast<int>(random_.below(8)) : stream));
@@ -213,6 +214,23 @@ class Generator {
     call.kind = kinds[random_.below(std::size(kinds))];
     call.thread = strand.helpers != 0 && random_.chance(1, 6) ? 1 : 0;
     return call;
+  }
+
+  /// Memory, code or a stream that ends and begins again, anywhere: mostly once, else every few iterations.
+  void add_life(const Strand& strand, std::vector<Call>& calls) {
+    static constexpr Kind kinds[] = {Kind::new_memory,
+                                     Kind::new_memory_in_stream,
+                                     Kind::new_memory_in_stream,
+                                     Kind::new_code,
+                                     Kind::new_code,
+                                     Kind::new_stream,
+                                     Kind::attribute};
+    Call call = make_work(strand, static_cast<int>(random_.below(8)));
+    call.kind = kinds[random_.below(std::size(kinds))];
+    call.every = random_.chance(1, 4) ? random_.between(4, 9) : 0;
+    call.at = random_.between(3, 12);
+    const unsigned place = random_.below(static_cast<unsigned>(calls.size()) + 1);
+    calls.insert(calls.begin() + place, call);
   }
 
   /// What stands between ranges, and now and then inside: mostly in one iteration only.

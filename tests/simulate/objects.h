@@ -60,7 +60,7 @@ struct StrandObjects {
 constexpr unsigned buffer_words = 64;
 
 World make_world();
-/// `thread_objects` of per-thread streams are made by the strand's own thread: make_marker.
+/// Everything but the markers of per-thread streams, which only the strand's own thread can make.
 StrandObjects make_strand(const World& world, const Strand& plan, int number, int first_stream);
 /// Lets the driver's record know which stream this is.
 void make_marker(const World& world, StrandObjects& strand, int stream);
