@@ -104,11 +104,11 @@ SIM(cuStreamBeginCaptureToGraph)
 }
 SIM(cuStreamEndCapture)(CUstream handle, CUgraph* out) {
   std::shared_ptr<Stream> stream;
-  if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (const CUresult result = find_stream(handle, &stream); result != CUDA_SUCCESS) return result;
   std::shared_ptr<Graph> graph;
   const CUresult result = end_capture(stream, &graph);
-  *out = graph != nullptr ? graph->handle : nullptr;
+  // Seen on driver 580: without a place for it, the graph is lost and the capture ends all the same.
+  if (out != nullptr) *out = graph != nullptr ? graph->handle : nullptr;
   return result;
 }
 SIM(cuStreamIsCapturing)(CUstream handle, CUstreamCaptureStatus* status) { return info(handle, {status}); }

@@ -64,8 +64,7 @@ CUresult allocate_host(void** out, size_t bytes, unsigned flags) {
     *out = nullptr;
     return CUDA_SUCCESS;
   }
-  const auto allocation =
-      allocate(MemoryKind::pinned, bytes, context, (flags & CU_MEMHOSTALLOC_WRITECOMBINED) | CU_MEMHOSTALLOC_DEVICEMAP);
+  const auto allocation = allocate(MemoryKind::pinned, bytes, context, flags | CU_MEMHOSTALLOC_DEVICEMAP);
   if (allocation == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
   *out = reinterpret_cast<void*>(allocation->base);
   return CUDA_SUCCESS;
@@ -96,8 +95,8 @@ CUresult end_host_memory(void* memory, MemoryKind kind, CUresult missing) {
   if (const CUresult result = context_for_unsafe_call(&context); result != CUDA_SUCCESS) return result;
   const auto base = reinterpret_cast<uint64_t>(memory);
   const auto allocation = host_view().find(base);
-  if (allocation == nullptr || allocation->kind != kind) return missing;
-  if (allocation->base != base) return CUDA_ERROR_INVALID_VALUE;
+  if (allocation == nullptr) return missing;
+  if (allocation->kind != kind || allocation->base != base) return CUDA_ERROR_INVALID_VALUE;
   const auto owner = allocation->context.lock();
   if (const CUresult result = synchronize(owner != nullptr ? *owner : *context); result != CUDA_SUCCESS) return result;
   release(allocation);
@@ -160,7 +159,7 @@ SIM(cuMemGetInfo_v2)(size_t* free, size_t* total) {
 }
 SIM(cuMemGetAddressRange_v2)(CUdeviceptr* base, size_t* size, CUdeviceptr address) {
   const auto allocation = host_view().find(address);
-  if (allocation == nullptr) return CUDA_ERROR_NOT_FOUND;
+  if (allocation == nullptr || !allocation->accessible_at_all()) return CUDA_ERROR_NOT_FOUND;
   if (base != nullptr) *base = allocation->base;
   if (size != nullptr) *size = allocation->size;
   return CUDA_SUCCESS;
