@@ -197,7 +197,6 @@ PROGRAM(capture_exchange_mode) {
   note("was %d", static_cast<int>(mode));
   mode = static_cast<CUstreamCaptureMode>(9);
   TELL(cuThreadExchangeStreamCaptureMode, &mode);
-  TELL(cuThreadExchangeStreamCaptureMode, nullptr);
 }
 
 // An allocation is a call that might not be safe during a capture.

@@ -1,0 +1,174 @@
+// The shape of graphs: dependencies, lists, clones, removal.
+#include <algorithm>
+#include <array>
+
+#include "tests/conformance/capturing.h"
+
+namespace refrain::tests::conformance {
+namespace {
+
+/// A graph of three empty nodes in a row.
+struct Row {
+  CUgraph graph = nullptr;
+  std::array<CUgraphNode, 3> nodes{};
+  Row() {
+    MUST(cuGraphCreate, &graph, 0);
+    MUST(cuGraphAddEmptyNode, &nodes[0], graph, nullptr, 0);
+    MUST(cuGraphAddEmptyNode, &nodes[1], graph, nodes.data(), 1);
+    MUST(cuGraphAddEmptyNode, &nodes[2], graph, &nodes[1], 1);
+  }
+  ~Row() { MUST(cuGraphDestroy, graph); }
+  Row(const Row&) = delete;
+  Row& operator=(const Row&) = delete;
+};
+
+}  // namespace
+
+PROGRAM(graph_root_nodes) {
+  const Row row;
+  std::size_t count = 3;
+  std::array<CUgraphNode, 3> roots{};
+  TELL(cuGraphGetRootNodes, row.graph, roots.data(), &count);
+  note("count %zu first %d rest null %d", count, roots[0] == row.nodes[0], roots[1] == nullptr && roots[2] == nullptr);
+}
+
+PROGRAM(graph_list_of_nodes) {
+  const Row row;
+  std::size_t count = 3;
+  std::array<CUgraphNode, 3> nodes{};
+  TELL(cuGraphGetNodes, row.graph, nodes.data(), &count);
+  note("count %zu", count);
+  for (CUgraphNode node : row.nodes) note("there %d", std::find(nodes.begin(), nodes.end(), node) != nodes.end());
+}
+
+PROGRAM(graph_list_with_little_room) {
+  const Row row;
+  std::size_t count = 2;
+  std::array<CUgraphNode, 3> nodes{};
+  TELL(cuGraphGetNodes, row.graph, nodes.data(), &count);
+  note("count %zu third untouched %d", count, nodes[2] == nullptr);
+}
+
+PROGRAM(graph_list_with_much_room) {
+  const Row row;
+  std::size_t count = 5;
+  std::array<CUgraphNode, 5> nodes;
+  nodes.fill(row.nodes[0]);
+  TELL(cuGraphGetNodes, row.graph, nodes.data(), &count);
+  note("count %zu rest null %d", count, nodes[3] == nullptr && nodes[4] == nullptr);
+}
+
+PROGRAM(graph_dependencies_of_a_node) {
+  const Row row;
+  std::size_t before = 9, after = 9;
+  CUgraphNode node = nullptr;
+  TELL(cuGraphNodeGetDependencies, row.nodes[1], nullptr, nullptr, &before);
+  TELL(cuGraphNodeGetDependentNodes, row.nodes[1], nullptr, nullptr, &after);
+  note("before %zu after %zu", before, after);
+  CUgraphEdgeData edge{};
+  TELL(cuGraphNodeGetDependencies, row.nodes[1], &node, &edge, &before);
+  note("is the first %d", node == row.nodes[0]);
+  TELL(cuGraphNodeGetDependentNodes, row.nodes[1], &node, &edge, &after);
+  note("is the third %d", node == row.nodes[2]);
+}
+
+PROGRAM(graph_add_and_remove_dependencies) {
+  const Row row;
+  TELL(cuGraphAddDependencies, row.graph, &row.nodes[0], &row.nodes[2], nullptr, 1);
+  note_shape(row.graph);
+  TELL(cuGraphRemoveDependencies, row.graph, &row.nodes[0], &row.nodes[2], nullptr, 1);
+  note_shape(row.graph);
+}
+
+PROGRAM(graph_add_a_dependency_twice) {
+  const Row row;
+  TELL(cuGraphAddDependencies, row.graph, &row.nodes[0], &row.nodes[1], nullptr, 1);
+  note_shape(row.graph);
+}
+
+PROGRAM(graph_remove_a_dependency_that_is_none) {
+  const Row row;
+  TELL(cuGraphRemoveDependencies, row.graph, &row.nodes[0], &row.nodes[2], nullptr, 1);
+  note_shape(row.graph);
+}
+
+PROGRAM(graph_dependency_on_itself) {
+  const Row row;
+  TELL(cuGraphAddDependencies, row.graph, &row.nodes[0], &row.nodes[0], nullptr, 1);
+}
+
+PROGRAM(graph_cycle) {
+  const Row row;
+  CUgraphExec exec = nullptr;
+  TELL(cuGraphAddDependencies, row.graph, &row.nodes[2], &row.nodes[0], nullptr, 1);
+  TELL(cuGraphInstantiate, &exec, row.graph, 0);
+  note("executable %d", exec != nullptr);
+}
+
+PROGRAM(graph_node_given_a_dependency_of_another_graph) {
+  const Row row;
+  CUgraph other = nullptr;
+  CUgraphNode node = nullptr;
+  MUST(cuGraphCreate, &other, 0);
+  TELL(cuGraphAddEmptyNode, &node, other, row.nodes.data(), 1);
+  MUST(cuGraphDestroy, other);
+}
+
+PROGRAM(graph_destroy_node) {
+  const Row row;
+  TELL(cuGraphDestroyNode, row.nodes[1]);
+  note_shape(row.graph);
+}
+
+PROGRAM(graph_clone) {
+  const Row row;
+  CUgraph clone = nullptr;
+  CUgraphNode found = nullptr;
+  TELL(cuGraphClone, &clone, row.graph);
+  note_shape(clone);
+  TELL(cuGraphNodeFindInClone, &found, row.nodes[1], clone);
+  note("another node %d", found != nullptr && found != row.nodes[1]);
+  TELL(cuGraphDestroy, clone);
+  note_shape(row.graph);
+}
+
+PROGRAM(graph_find_in_what_is_no_clone) {
+  const Row row, other;
+  CUgraphNode found = nullptr;
+  TELL(cuGraphNodeFindInClone, &found, row.nodes[1], other.graph);
+}
+
+PROGRAM(graph_clone_is_independent) {
+  const Row row;
+  CUgraph clone = nullptr;
+  CUgraphNode more = nullptr;
+  MUST(cuGraphClone, &clone, row.graph);
+  TELL(cuGraphAddEmptyNode, &more, row.graph, nullptr, 0);
+  note_shape(row.graph);
+  note_shape(clone);
+  MUST(cuGraphDestroy, clone);
+}
+
+PROGRAM(graph_null_arguments) {
+  const Row row;
+  std::size_t count = 0;
+  CUgraph clone = nullptr;
+  CUgraphNode node = nullptr;
+  TELL(cuGraphGetNodes, row.graph, nullptr, nullptr);
+  TELL(cuGraphGetNodes, nullptr, nullptr, &count);
+  TELL(cuGraphClone, nullptr, row.graph);
+  TELL(cuGraphClone, &clone, nullptr);
+  TELL(cuGraphAddEmptyNode, &node, nullptr, nullptr, 0);
+  TELL(cuGraphAddEmptyNode, nullptr, row.graph, nullptr, 0);
+  TELL(cuGraphDestroy, nullptr);
+  TELL(cuGraphNodeGetType, row.nodes[0], nullptr);
+}
+
+PROGRAM(graph_node_type) {
+  const Row row;
+  CUgraphNodeType kind = CU_GRAPH_NODE_TYPE_KERNEL;
+  TELL(cuGraphNodeGetType, row.nodes[0], &kind);
+  note("kind %d", static_cast<int>(kind));
+}
+
+}  // namespace refrain::tests::conformance
