@@ -1,40 +1,7 @@
 // Graphs built by hand: each kind of node, what it says about itself, and what it does.
-#include "tests/conformance/capturing.h"
+#include "tests/conformance/graphs.h"
 
 namespace refrain::tests::conformance {
-namespace {
-
-struct Mix {
-  CUdeviceptr out, in;
-  unsigned n, salt;
-  void* pointers[4] = {&out, &in, &n, &salt};
-  Mix(const Words& to, const Words& from, unsigned its_salt)
-      : out(to.address), in(from.address), n(static_cast<unsigned>(to.count)), salt(its_salt) {}
-  Mix(const Mix&) = delete;
-  Mix& operator=(const Mix&) = delete;
-};
-
-CUDA_MEMSET_NODE_PARAMS fill_of(const Words& words, unsigned value) {
-  CUDA_MEMSET_NODE_PARAMS fill{};
-  fill.dst = words.address;
-  fill.value = value;
-  fill.elementSize = 4;
-  fill.width = words.count;
-  fill.height = 1;
-  return fill;
-}
-
-CUDA_MEMCPY3D copy_of(const Words& to, const Words& from) {
-  CUDA_MEMCPY3D copy{};
-  copy.srcMemoryType = copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
-  copy.srcDevice = from.address;
-  copy.dstDevice = to.address;
-  copy.WidthInBytes = to.bytes();
-  copy.Height = copy.Depth = 1;
-  return copy;
-}
-
-}  // namespace
 
 PROGRAM(graph_create_and_destroy) {
   CUgraph graph = nullptr;

@@ -30,8 +30,12 @@ PROGRAM_ONCE(sticky_error_of_events) {
   const CUevent event = p.event(), before = p.event();
   TELL(cuEventRecord, before, stream);
   TELL(cuEventSynchronize, before);
+  const Words out = p.words(1, 0);
+  const Flag go = p.flag();
+  launch(p.kernel("wait_for"), {1, 1}, stream, go.device, 1u, out.address);  // the record comes before the fault
   launch(p.kernel("fill"), {1, 32}, stream, nowhere, 32u, 1u);
   TELL(cuEventRecord, event, stream);
+  go.set(1);
   TELL(cuEventSynchronize, event);
   TELL(cuEventQuery, event);
 }
