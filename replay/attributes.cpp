@@ -27,6 +27,18 @@ bool is_neutral(const CUlaunchAttribute& attribute) noexcept {
   }
 }
 
+// Which of two values counts, a launch and a graph node need not agree on.
+bool gives_one_twice(const KernelCall& call) noexcept {
+  for (unsigned second = 1; second < call.attribute_count; ++second) {
+    const unsigned id = id_of(call.attributes[second]);
+    if (id == CU_LAUNCH_ATTRIBUTE_IGNORE) continue;
+    for (unsigned first = 0; first < second; ++first) {
+      if (id_of(call.attributes[first]) == id) return true;
+    }
+  }
+  return false;
+}
+
 capture::Attribute canonical(const CUlaunchAttribute& attribute, std::uint32_t size) noexcept {
   capture::Attribute out;
   out.id = id_of(attribute);
@@ -69,9 +81,13 @@ std::uint32_t held_attribute_size(unsigned id) noexcept {
 
 bool same_attributes(const KernelCall& call, const capture::Attribute* expected, unsigned count) noexcept {
   unsigned matched = 0;
+  bool left_out = false;
   for (unsigned index = 0; index < call.attribute_count; ++index) {
     const CUlaunchAttribute& attribute = call.attributes[index];
-    if (is_neutral(attribute)) continue;
+    if (is_neutral(attribute)) {
+      left_out = true;
+      continue;
+    }
     if (matched == count || !equal(attribute, expected[matched])) return false;
     ++matched;
   }
@@ -79,11 +95,13 @@ bool same_attributes(const KernelCall& call, const capture::Attribute* expected,
     if (matched == count || !equal(cooperative_attribute(), expected[matched])) return false;
     ++matched;
   }
-  return matched == count;
+  // What is expected has each id once; only what was left out can have come twice.
+  return matched == count && !(left_out && gives_one_twice(call));
 }
 
 bool canonical_attributes(const KernelCall& call, std::vector<capture::Attribute>& attributes) {
   attributes.clear();
+  if (gives_one_twice(call)) return false;
   for (unsigned index = 0; index < call.attribute_count; ++index) {
     const CUlaunchAttribute& attribute = call.attributes[index];
     if (is_neutral(attribute)) continue;

@@ -96,6 +96,23 @@ TEST(Attributes, neutral_ones_are_dropped_and_unknown_ones_refused) {
   }
 }
 
+TEST(Attributes, one_that_is_given_twice_is_not_carried) {
+  CUlaunchAttribute attributes[2] = {};
+  attributes[0].id = attributes[1].id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
+  attributes[0].value.cooperative = 1;
+  KernelCall call;
+  call.attributes = attributes;
+  call.attribute_count = 1;
+  std::vector<capture::Attribute> canonical;
+  ASSERT_TRUE(replay::canonical_attributes(call, canonical));
+  EXPECT_TRUE(replay::same_attributes(call, canonical.data(), 1));
+  call.attribute_count = 2;  // the second one takes it back
+  EXPECT_FALSE(replay::same_attributes(call, canonical.data(), 1));
+  EXPECT_FALSE(replay::canonical_attributes(call, canonical));
+  attributes[0].id = attributes[1].id = CU_LAUNCH_ATTRIBUTE_IGNORE;
+  EXPECT_TRUE(replay::canonical_attributes(call, canonical));
+}
+
 TEST(Attributes, a_cooperative_launch_is_the_attribute_by_another_name) {
   KernelCall call;
   call.cooperative = true;
