@@ -1,5 +1,6 @@
 #include "tests/simulated_driver/trace.h"
 
+#include <algorithm>
 #include <cinttypes>
 #include <cstdarg>
 #include <cstdio>
@@ -71,11 +72,20 @@ uint64_t hash_parameters(const KernelLaunch& launch) {
   return hash.value();
 }
 
+/// Attributes that say how it runs: not a cooperation that is switched off, nor programmatic serialisation, which only
+/// allows an overlap and in a graph is an edge's property.
+size_t attribute_count(const KernelLaunch& launch) {
+  return static_cast<size_t>(std::count_if(launch.attributes.begin(), launch.attributes.end(), [](const auto& one) {
+    if (one.id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE) return one.value.cooperative != 0;
+    return one.id != CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+  }));
+}
+
 std::string describe(const KernelLaunch& launch) {
   const auto& grid = launch.grid;
   const auto& block = launch.block;
   return format("kernel %s %u,%u,%u %u,%u,%u %u attributes=%zu %016" PRIx64, launch.code->entry.name.c_str(), grid.x,
-                grid.y, grid.z, block.x, block.y, block.z, launch.dynamic_shared, launch.attributes.size(),
+                grid.y, grid.z, block.x, block.y, block.z, launch.dynamic_shared, attribute_count(launch),
                 hash_parameters(launch));
 }
 
