@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <string>
 #include <string_view>
 
 #include "tests/conformance/program.h"
@@ -16,12 +17,14 @@ using conformance::Entry;
 
 static int run(const Entry& entry, int passes, bool range) {
   conformance::Program program;
+  const std::string name = std::string("region ") + entry.name;
   for (int pass = 0; pass < (entry.once ? 1 : passes); ++pass) {
     if (pass != 0) program.begin_pass();
-    if (range) nvtxRangePushA("conformance");
+    if (range) nvtxRangePushA(name.c_str());
     entry.body(program);
     if (range) nvtxRangePop();
     publish();
+    QUIET(cuCtxSynchronize);  // what is queued still executes; a program that left a fault has one here
   }
   return 0;
 }
