@@ -73,12 +73,14 @@ Decision Engine::Impl::follow(const Call& call, Thread& thread, OpenRegion& pass
   return Decision::report;
 }
 
-// The driver refuses a fill or copy of memory that it does not know when the call is made: such a call must pass.
+// The driver refuses a fill or copy of memory that it does not know, and a fill whose elements are not aligned, when
+// the call is made: such a call must pass.
 bool Engine::Impl::is_acceptable(const KernelCall&, const Variant&, std::uint32_t) const noexcept { return true; }
 
 bool Engine::Impl::is_acceptable(const MemsetCall& call, const Variant& variant, std::uint32_t index) const noexcept {
   if (same_bytes(call, variant, index) && is_memory_as_recorded(variant, index)) return true;
   const capture::MemsetBytes& fill = call.bytes;
+  if (fill.element_size == 0 || fill.destination % fill.element_size != 0) return false;
   const std::uint64_t row = fill.width * fill.element_size;
   return is_known_memory(fill.destination, fill.height > 1 ? fill.pitch * (fill.height - 1) + row : row);
 }

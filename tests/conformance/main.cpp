@@ -20,9 +20,10 @@ static int run(const Entry& entry, int passes, bool range) {
   const std::string name = std::string("region ") + entry.name;
   for (int pass = 0; pass < (entry.once ? 1 : passes); ++pass) {
     if (pass != 0) program.begin_pass();
-    if (range) nvtxRangePushA(name.c_str());
+    const bool in_range = range && (pass != 0 || entry.once);
+    if (in_range) nvtxRangePushA(name.c_str());
     entry.body(program);
-    if (range) nvtxRangePop();
+    if (in_range) nvtxRangePop();
     publish();
     QUIET(cuCtxSynchronize);  // what is queued still executes; a program that left a fault has one here
   }

@@ -125,6 +125,7 @@ Flag Program::flag(std::size_t words) {
 void Program::begin_pass() {
   MUST(cuCtxSetCurrent, context_);
   MUST(cuCtxSynchronize);
+  ++pass_;
   next_stream_ = next_event_ = next_words_ = next_flag_ = 0;
   for (const Filled& filled : words_) fill(filled);
   for (const Pinned& pinned : flags_) std::memset(pinned.flag.host, 0, pinned.words * 4);

@@ -69,8 +69,10 @@ class Program {
   Words words(std::size_t count, unsigned seed);
   /// Pinned host memory, zero, in each pass anew.
   Flag flag(std::size_t words = 16);
-  /// Before the body runs (again).
+  /// Before the body runs again.
   void begin_pass();
+  /// How often the body has run before.
+  unsigned pass() const { return pass_; }
 
  private:
   struct Filled {
@@ -91,6 +93,7 @@ class Program {
   std::deque<CUevent> events_;
   std::deque<Filled> words_;
   std::deque<Pinned> flags_;
+  unsigned pass_ = 0;
   std::size_t next_stream_ = 0, next_event_ = 0, next_words_ = 0, next_flag_ = 0;
 };
 

@@ -142,7 +142,7 @@ def main():
     parser.add_argument("--library", required=True, help="librefrain.so")
     parser.add_argument("--driver-folder", type=pathlib.Path, help="folder of the simulated libcuda.so.1")
     parser.add_argument("--real", action="store_true", help="run on the driver of this machine")
-    parser.add_argument("--repeat", type=int, default=6)
+    parser.add_argument("--repeat", type=int, default=12)
     parser.add_argument("--least-replayed", type=int, default=0, help="operations that must be replayed in all")
     parser.add_argument("--preload-first", default="", help="a sanitizer's runtime, which must come first")
     parser.add_argument("--timeout", type=int, default=60)
@@ -157,6 +157,7 @@ def main():
     folder = pathlib.Path(options.keep or tempfile.mkdtemp(prefix="differential-")).resolve()
     totals = {"calls": 0, "held": 0, "replayed": 0}
     failed = 0
+    folder.mkdir(parents=True, exist_ok=True)
     print(f"1..{len(names) + 1}")
     try:
         policy = policy_file(options, folder)
