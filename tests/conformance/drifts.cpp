@@ -70,8 +70,12 @@ PROGRAM(drift_fill_of_rows) {
 PROGRAM(drift_fill_longer) {
   drift(p, fill, [](const Work& w) { TELL(cuMemsetD32Async, w.sum.at(16), 99, 20, w.stream); });
 }
-PROGRAM(drift_fill_waits) {
-  drift(p, fill, [](const Work& w) { TELL(cuMemsetD32, w.sum.at(32), 7, 8); });
+PROGRAM(drift_fill_on_the_legacy_stream) {
+  drift(p, fill, [](const Work& w) {
+    TELL(cuStreamSynchronize, w.stream);
+    TELL(cuMemsetD32, w.sum.at(32), 7, 8);
+    TELL(cuCtxSynchronize);
+  });
 }
 PROGRAM(drift_copy_of_null) {
   drift(p, copy, [](const Work& w) { TELL(cuMemcpyDtoDAsync, w.sum.at(48), 0, 32, w.stream); });
