@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <memory>
 #include <vector>
 
@@ -27,9 +28,10 @@ class Program {
     return settings;
   }
 
-  /// cuLaunchKernel as a hook makes it; the arguments are spoiled when it returns.
+  /// cuLaunchKernel as a hook makes it, or cuLaunchKernelEx for a launch with attributes; the arguments are spoiled
+  /// when it returns.
   CUresult launch(std::uint64_t function, std::vector<std::uint64_t> values, unsigned grid = 1,
-                  CUstream stream = nullptr, unsigned block = 32) {
+                  CUstream stream = nullptr, unsigned block = 32, std::vector<CUlaunchAttribute> attributes = {}) {
     std::vector<void*> pointers;
     for (std::uint64_t& value : values) pointers.push_back(&value);
     replay::KernelCall call;
@@ -38,9 +40,11 @@ class Program {
     call.grid = {grid, 1, 1};
     call.block = {block, 1, 1};
     call.parameters = pointers.data();
+    call.attributes = attributes.data();
+    call.attribute_count = static_cast<unsigned>(attributes.size());
     const bool valid = grid != 0 && block <= 1024;
     if (valid) {
-      Executed operation{function, {}, grid, block, 0, stream, false};
+      Executed operation{function, {}, grid, block, 0, stream, false, RecordingDriver::context, call.attribute_count};
       for (const std::uint64_t& value : values) {
         const auto* bytes = reinterpret_cast<const std::uint8_t*>(&value);
         operation.bytes.insert(operation.bytes.end(), bytes, bytes + sizeof value);
@@ -53,7 +57,8 @@ class Program {
       for (std::uint64_t& value : values) value = 0xeeeeeeeeeeeeeeee;
       return result;
     }
-    result = driver.cuLaunchKernel(call.function, grid, 1, 1, block, 1, 1, 0, stream, pointers.data(), nullptr);
+    CUlaunchConfig config{grid, 1, 1, block, 1, 1, 0, stream, attributes.data(), call.attribute_count};
+    result = driver.cuLaunchKernelEx(&config, call.function, pointers.data(), nullptr);
     if (decision == replay::Decision::report) engine->passed(call, result);
     return result;
   }
@@ -61,15 +66,23 @@ class Program {
   CUresult memset(std::uint64_t address, unsigned value, std::uint64_t words) {
     replay::MemsetCall call;
     call.bytes = {address, 0, words, 1, value, 4};
-    Executed operation;
-    const std::uint64_t all[] = {address, value, words};
-    operation.bytes.assign(reinterpret_cast<const std::uint8_t*>(all),
-                           reinterpret_cast<const std::uint8_t*>(all) + sizeof all);
-    expected.push_back(operation);
+    expect_words({address, value, words});
     CUresult result = CUDA_SUCCESS;
     const replay::Decision decision = engine->hold(call, result);
     if (decision == replay::Decision::held) return result;
     result = driver.cuMemsetD32Async(address, value, words, nullptr);
+    if (decision == replay::Decision::report) engine->passed(call, result);
+    return result;
+  }
+
+  CUresult copy(std::uint64_t to, std::uint64_t from, std::uint64_t bytes) {
+    replay::CopyCall call;
+    call.bytes = {to, from, bytes};
+    expect_words({to, from, bytes});
+    CUresult result = CUDA_SUCCESS;
+    const replay::Decision decision = engine->hold(call, result);
+    if (decision == replay::Decision::held) return result;
+    result = driver.cuMemcpyDtoDAsync_v2(to, from, bytes, nullptr);
     if (decision == replay::Decision::report) engine->passed(call, result);
     return result;
   }
@@ -94,6 +107,15 @@ class Program {
     EXPECT_EQ(record.total.calls, record.total.held + record.total.passed);
     EXPECT_EQ(record.total.held, record.total.replayed + record.total.flushed);
     return record.regions.empty() ? capture::RegionCounters{} : record.regions.front();
+  }
+
+  /// A memset or copy on the legacy stream.
+  void expect_words(std::array<std::uint64_t, 3> words) {
+    Executed operation;
+    const auto* bytes = reinterpret_cast<const std::uint8_t*>(words.data());
+    operation.bytes.assign(bytes, bytes + sizeof words);
+    operation.context = RecordingDriver::context;
+    expected.push_back(operation);
   }
 
   policy::Settings settings;

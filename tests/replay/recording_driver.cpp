@@ -10,16 +10,21 @@ std::vector<Executed> RecordingDriver::executed;
 std::map<std::string, int> RecordingDriver::calls;
 std::map<std::string, CUresult> RecordingDriver::fails;
 CUcontext RecordingDriver::context = nullptr;
+std::map<CUstream, unsigned> RecordingDriver::flags;
+std::set<CUstream> RecordingDriver::captured;
+std::vector<CUstream> RecordingDriver::events;
 
 namespace {
 
 struct Function {
   std::vector<unsigned> offsets, sizes;
   bool layout_known = true;
+  std::string name;
 };
 
 struct GraphNode {
   Executed operation;
+  GraphNode* after = nullptr;
 };
 
 struct Graph {
@@ -32,6 +37,8 @@ struct Exec {
 };
 
 std::map<std::uint64_t, Function> functions;
+std::vector<CUcontext> context_stack;
+
 bool fails(const char* name, CUresult& error) {
   ++RecordingDriver::calls[name];
   const auto found = RecordingDriver::fails.find(name);
@@ -40,7 +47,8 @@ bool fails(const char* name, CUresult& error) {
   return true;
 }
 
-CUresult submit(const Executed& operation) {
+CUresult submit(Executed operation) {
+  operation.context = RecordingDriver::context;
   RecordingDriver::executed.push_back(operation);
   return CUDA_SUCCESS;
 }
@@ -62,17 +70,28 @@ std::vector<std::uint8_t> bytes_of(const Value& value) {
   return bytes;
 }
 
-CUresult launch(CUfunction function, unsigned gx, unsigned, unsigned, unsigned bx, unsigned, unsigned, unsigned shared,
-                CUstream stream, void** parameters, void**) {
+CUresult launch_with(CUfunction function, unsigned gx, unsigned bx, unsigned shared, CUstream stream, void** parameters,
+                     unsigned attributes) {
   CUresult error{};
   if (fails("cuLaunchKernel", error)) return error;
   if (gx == 0 || bx > 1024) return CUDA_ERROR_INVALID_VALUE;
-  return submit({reinterpret_cast<std::uint64_t>(function), read(function, parameters), gx, bx, shared, stream, false});
+  return submit({reinterpret_cast<std::uint64_t>(function), read(function, parameters), gx, bx, shared, stream, false,
+                 nullptr, attributes});
 }
 
-CUresult launch_ex(const CUlaunchConfig* config, CUfunction function, void** parameters, void** extra) {
-  return launch(function, config->gridDimX, 1, 1, config->blockDimX, 1, 1, config->sharedMemBytes, config->hStream,
-                parameters, extra);
+CUresult launch(CUfunction function, unsigned gx, unsigned, unsigned, unsigned bx, unsigned, unsigned, unsigned shared,
+                CUstream stream, void** parameters, void**) {
+  return launch_with(function, gx, bx, shared, stream, parameters, 0);
+}
+
+CUresult launch_ex(const CUlaunchConfig* config, CUfunction function, void** parameters, void**) {
+  return launch_with(function, config->gridDimX, config->blockDimX, config->sharedMemBytes, config->hStream, parameters,
+                     config->numAttrs);
+}
+
+CUresult copy_bytes(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream stream) {
+  const std::uint64_t all[] = {to, from, bytes};
+  return submit({0, bytes_of(all), 0, 0, 0, stream, false});
 }
 
 CUresult set_words(CUdeviceptr address, unsigned value, std::size_t words, CUstream stream) {
@@ -80,17 +99,19 @@ CUresult set_words(CUdeviceptr address, unsigned value, std::size_t words, CUstr
   return submit({0, bytes_of(all), 0, 0, 0, stream, false});
 }
 
-CUresult add(CUgraph graph, const Executed& operation, CUgraphNode* node) {
+CUresult add(CUgraph graph, const CUgraphNode* after, const Executed& operation, CUgraphNode* node) {
   auto& nodes = reinterpret_cast<Graph*>(graph)->nodes;
-  nodes.push_back(std::make_unique<GraphNode>(GraphNode{operation}));
+  auto* before = after != nullptr ? reinterpret_cast<GraphNode*>(*after) : nullptr;
+  nodes.push_back(std::make_unique<GraphNode>(GraphNode{operation, before}));
   *node = reinterpret_cast<CUgraphNode>(nodes.back().get());
   return CUDA_SUCCESS;
 }
 
 void fill_graphs(replay::Driver& driver) {
   driver.cuThreadExchangeStreamCaptureMode = [](CUstreamCaptureMode*) { return CUDA_SUCCESS; };
-  driver.cuStreamIsCapturing = [](CUstream, CUstreamCaptureStatus* status) {
-    *status = CU_STREAM_CAPTURE_STATUS_NONE;
+  driver.cuStreamIsCapturing = [](CUstream stream, CUstreamCaptureStatus* status) {
+    const bool captured = RecordingDriver::captured.count(stream) != 0;
+    *status = captured ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
     return CUDA_SUCCESS;
   };
   driver.cuGraphCreate = [](CUgraph* graph, unsigned) {
@@ -99,27 +120,41 @@ void fill_graphs(replay::Driver& driver) {
     *graph = reinterpret_cast<CUgraph>(new Graph);
     return CUDA_SUCCESS;
   };
-  driver.cuGraphAddKernelNode_v2 = [](CUgraphNode* node, CUgraph graph, const CUgraphNode*, size_t,
+  driver.cuGraphAddKernelNode_v2 = [](CUgraphNode* node, CUgraph graph, const CUgraphNode* after, size_t,
                                       const CUDA_KERNEL_NODE_PARAMS* values) {
     CUresult error{};
     if (fails("cuGraphAddKernelNode_v2", error)) return error;
-    return add(graph,
+    return add(graph, after,
                {reinterpret_cast<std::uint64_t>(values->func), read(values->func, values->kernelParams),
                 values->gridDimX, values->blockDimX, values->sharedMemBytes, nullptr, true},
                node);
   };
-  driver.cuGraphAddMemsetNode = [](CUgraphNode* node, CUgraph graph, const CUgraphNode*, size_t,
+  driver.cuGraphKernelNodeSetAttribute = [](CUgraphNode node, CUlaunchAttributeID, const CUlaunchAttributeValue*) {
+    ++reinterpret_cast<GraphNode*>(node)->operation.attributes;
+    return CUDA_SUCCESS;
+  };
+  driver.cuGraphAddMemsetNode = [](CUgraphNode* node, CUgraph graph, const CUgraphNode* after, size_t,
                                    const CUDA_MEMSET_NODE_PARAMS* values, CUcontext) {
     const std::uint64_t all[] = {values->dst, values->value, values->width};
-    return add(graph, {0, bytes_of(all), 0, 0, 0, nullptr, true}, node);
+    return add(graph, after, {0, bytes_of(all), 0, 0, 0, nullptr, true}, node);
+  };
+  driver.cuGraphAddMemcpyNode = [](CUgraphNode* node, CUgraph graph, const CUgraphNode* after, size_t,
+                                   const CUDA_MEMCPY3D* values, CUcontext) {
+    const std::uint64_t all[] = {values->dstDevice, values->srcDevice, values->WidthInBytes};
+    return add(graph, after, {0, bytes_of(all), 0, 0, 0, nullptr, true}, node);
   };
   driver.cuGraphInstantiateWithFlags = [](CUgraphExec* exec, CUgraph graph, unsigned long long) {
     CUresult error{};
     if (fails("cuGraphInstantiateWithFlags", error)) return error;
     auto* made = new Exec;
+    // What no edge puts behind the node before it may run first.
+    const GraphNode* last = nullptr;
     for (const auto& node : reinterpret_cast<Graph*>(graph)->nodes) {
-      made->place[node.get()] = made->operations.size();
-      made->operations.push_back(node->operation);
+      const bool in_order = node->after == last;
+      last = node.get();
+      for (auto& [other, place] : made->place) place += in_order ? 0 : 1;
+      made->place[node.get()] = in_order ? made->operations.size() : 0;
+      made->operations.insert(in_order ? made->operations.end() : made->operations.begin(), node->operation);
     }
     *exec = reinterpret_cast<CUgraphExec>(made);
     return CUDA_SUCCESS;
@@ -145,13 +180,22 @@ void fill_graphs(replay::Driver& driver) {
     made.operations[made.place.at(reinterpret_cast<GraphNode*>(node))].bytes = bytes_of(all);
     return CUDA_SUCCESS;
   };
+  driver.cuGraphExecMemcpyNodeSetParams = [](CUgraphExec exec, CUgraphNode node, const CUDA_MEMCPY3D* values,
+                                             CUcontext) {
+    CUresult error{};
+    if (fails("cuGraphExecMemcpyNodeSetParams", error)) return error;
+    auto& made = *reinterpret_cast<Exec*>(exec);
+    const std::uint64_t all[] = {values->dstDevice, values->srcDevice, values->WidthInBytes};
+    made.operations[made.place.at(reinterpret_cast<GraphNode*>(node))].bytes = bytes_of(all);
+    return CUDA_SUCCESS;
+  };
   driver.cuGraphLaunch = [](CUgraphExec exec, CUstream stream) {
     CUresult error{};
     if (fails("cuGraphLaunch", error)) return error;
     for (Executed operation : reinterpret_cast<Exec*>(exec)->operations) {
       operation.stream = stream;
       operation.by_graph = true;
-      RecordingDriver::executed.push_back(operation);
+      submit(operation);
     }
     return CUDA_SUCCESS;
   };
@@ -171,14 +215,24 @@ void fill_streams(replay::Driver& driver) {
     *current = RecordingDriver::context;
     return CUDA_SUCCESS;
   };
-  driver.cuCtxPushCurrent_v2 = [](CUcontext) { return CUDA_SUCCESS; };
-  driver.cuCtxPopCurrent_v2 = [](CUcontext*) { return CUDA_SUCCESS; };
+  driver.cuCtxPushCurrent_v2 = [](CUcontext pushed) {
+    context_stack.push_back(std::exchange(RecordingDriver::context, pushed));
+    return CUDA_SUCCESS;
+  };
+  driver.cuCtxPopCurrent_v2 = [](CUcontext*) {
+    RecordingDriver::context = context_stack.back();
+    context_stack.pop_back();
+    return CUDA_SUCCESS;
+  };
   driver.cuStreamGetCtx = [](CUstream, CUcontext* of) {
     *of = RecordingDriver::context;
     return CUDA_SUCCESS;
   };
-  driver.cuStreamGetFlags = [](CUstream stream, unsigned* flags) {  // even handles are non-blocking streams
-    *flags = reinterpret_cast<std::uintptr_t>(stream) % 2 == 0 ? CU_STREAM_NON_BLOCKING : CU_STREAM_DEFAULT;
+  driver.cuStreamGetFlags = [](CUstream stream, unsigned* flags) {
+    const auto known = RecordingDriver::flags.find(stream);
+    const bool even = reinterpret_cast<std::uintptr_t>(stream) % 2 == 0;
+    *flags = even ? CU_STREAM_NON_BLOCKING : CU_STREAM_DEFAULT;
+    if (known != RecordingDriver::flags.end()) *flags = known->second;
     return CUDA_SUCCESS;
   };
   driver.cuStreamGetPriority = [](CUstream, int* priority) {
@@ -189,7 +243,10 @@ void fill_streams(replay::Driver& driver) {
     *event = reinterpret_cast<CUevent>(std::uintptr_t{0xeee0});
     return CUDA_SUCCESS;
   };
-  driver.cuEventRecord = [](CUevent, CUstream) { return CUDA_SUCCESS; };
+  driver.cuEventRecord = [](CUevent, CUstream stream) {
+    RecordingDriver::events.push_back(stream);
+    return CUDA_SUCCESS;
+  };
   driver.cuEventQuery = [](CUevent) { return CUDA_SUCCESS; };
   driver.cuStreamQuery = [](CUstream) { return CUDA_SUCCESS; };
   driver.cuEventDestroy_v2 = [](CUevent) { return CUDA_SUCCESS; };
@@ -216,6 +273,10 @@ const replay::Driver& RecordingDriver::start() {
   calls.clear();
   RecordingDriver::fails.clear();
   functions.clear();
+  flags.clear();
+  captured.clear();
+  events.clear();
+  context_stack.clear();
   context = reinterpret_cast<CUcontext>(std::uintptr_t{0xc0});
   driver = {};
   fill_streams(driver);
@@ -223,6 +284,7 @@ const replay::Driver& RecordingDriver::start() {
   driver.cuLaunchKernel = launch;
   driver.cuLaunchKernelEx = launch_ex;
   driver.cuMemsetD32Async = set_words;
+  driver.cuMemcpyDtoDAsync_v2 = copy_bytes;
   driver.cuMemGetAddressRange_v2 = [](CUdeviceptr* base, size_t* size, CUdeviceptr) {  // all memory below 64 KiB
     *base = 0;
     *size = 65536;
@@ -230,9 +292,7 @@ const replay::Driver& RecordingDriver::start() {
   };
   driver.cuFuncGetParamInfo = layout;
   driver.cuFuncGetName = [](const char** name, CUfunction handle) {
-    static std::map<CUfunction, std::string> names;
-    *name = names.try_emplace(handle, "kernel_" + std::to_string(reinterpret_cast<std::uintptr_t>(handle)))
-                .first->second.c_str();
+    *name = functions.at(reinterpret_cast<std::uint64_t>(handle)).name.c_str();
     return CUDA_SUCCESS;
   };
   driver.cuFuncGetModule = [](CUmodule* module, CUfunction handle) {  // handles of one hundred belong to one module
@@ -242,8 +302,11 @@ const replay::Driver& RecordingDriver::start() {
   return driver;
 }
 
-void RecordingDriver::add_function(std::uint64_t handle, std::vector<unsigned> sizes, bool layout_known) {
+void RecordingDriver::add_function(std::uint64_t handle, std::vector<unsigned> sizes, bool layout_known,
+                                   const char* name) {
   Function& function = functions[handle];
+  function = {};
+  function.name = name != nullptr ? name : "kernel_" + std::to_string(handle);
   unsigned at = 0;
   for (const unsigned size : sizes) {
     const unsigned alignment = size >= 8 ? 8 : size;

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -20,9 +21,12 @@ struct Executed {
   unsigned grid = 0, block = 0, shared = 0;
   CUstream stream = nullptr;
   bool by_graph = false;
+  CUcontext context = nullptr;  ///< current when the driver got it
+  unsigned attributes = 0;      ///< how many the launch had
   bool operator==(const Executed& other) const {
     return function == other.function && bytes == other.bytes && grid == other.grid && block == other.block &&
-           shared == other.shared && stream == other.stream;
+           shared == other.shared && stream == other.stream && context == other.context &&
+           attributes == other.attributes;
   }
 };
 
@@ -34,10 +38,14 @@ class RecordingDriver {
   static std::vector<Executed> executed;
   static std::map<std::string, int> calls;       ///< how often each function was called
   static std::map<std::string, CUresult> fails;  ///< functions that fail with this error
-  static CUcontext context;
+  static CUcontext context;                      ///< the current one, of every thread
+  static std::map<CUstream, unsigned> flags;     ///< of streams; others are non-blocking when their number is even
+  static std::set<CUstream> captured;            ///< streams that the program captures
+  static std::vector<CUstream> events;           ///< where events were recorded
 
   /// Sizes of the parameters of the function with this handle; offsets follow natural alignment.
-  static void add_function(std::uint64_t handle, std::vector<unsigned> sizes, bool layout_known = true);
+  static void add_function(std::uint64_t handle, std::vector<unsigned> sizes, bool layout_known = true,
+                           const char* name = nullptr);
 };
 
 }  // namespace refrain::tests
