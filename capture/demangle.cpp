@@ -2,11 +2,51 @@
 
 #include <cxxabi.h>
 
+#include <algorithm>
+#include <csetjmp>
 #include <cstdlib>
 #include <memory>
+#include <utility>
+
+/// The C++ runtime's demangler that hands its text out piece by piece and keeps nothing on the heap. Only the static
+/// libstdc++ has it, with which the library and the command are linked.
+extern "C" [[gnu::weak]] int __gcclibcxx_demangle_callback(const char* mangled,
+                                                           void (*take)(const char*, std::size_t, void*), void* data);
 
 namespace refrain::capture {
 namespace {
+
+/// The readable name while it grows. A short mangled name can stand for one that fills the memory: when it is longer
+/// than anybody reads, the demangler is left by a jump, over frames that own nothing.
+struct Output {
+  std::string text;
+  bool full = false;
+  std::jmp_buf out;
+};
+
+void take(const char* piece, std::size_t size, void* data) noexcept {
+  Output& output = *static_cast<Output*>(data);
+  try {
+    if (size <= longest_readable_name - output.text.size()) {
+      output.text.append(piece, size);
+      return;
+    }
+  } catch (...) {  // no memory for the text: the name stays as it is
+  }
+  output.full = true;
+  std::longjmp(output.out, 1);
+}
+
+bool print(const char* mangled, Output& output) noexcept {
+  if (setjmp(output.out) != 0) return false;
+  return __gcclibcxx_demangle_callback(mangled, &take, &output) == 0;
+}
+
+/// Each reference to an earlier part can double the name; so few of them cannot fill the memory.
+bool has_few_references(std::string_view mangled) noexcept {
+  constexpr std::ptrdiff_t few = 12;
+  return std::count_if(mangled.begin(), mangled.end(), [](char c) { return c == 'S' || c == 'T'; }) <= few;
+}
 
 bool closes(char character) noexcept { return character == '>' || character == ')' || character == '}'; }
 bool opens(char character) noexcept { return character == '<' || character == '(' || character == '{'; }
@@ -48,6 +88,12 @@ std::size_t after_return_type(std::string_view text) noexcept {
 
 std::string demangle(const std::string& mangled) {
   if (mangled.size() > longest_mangled_name || !mangled.starts_with("_Z")) return mangled;
+  if (__gcclibcxx_demangle_callback != nullptr) {
+    Output output;
+    const bool whole = print(mangled.c_str(), output);
+    return whole && !output.full ? std::move(output.text) : mangled;
+  }
+  if (!has_few_references(mangled)) return mangled;
   int status = 0;
   const std::unique_ptr<char, decltype(&std::free)> text(
       abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status), &std::free);

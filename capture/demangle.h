@@ -13,6 +13,8 @@ namespace refrain::capture {
 
 /// Longer mangled names are not demangled: the time and memory that demangling takes can grow faster than the name.
 inline constexpr std::size_t longest_mangled_name = 4096;
+/// Nor is a name that would be longer than this when it is readable: each reference to a part can double it.
+inline constexpr std::size_t longest_readable_name = 65536;
 
 /// The demangled form of `mangled`, or `mangled` itself where it is no mangled C++ name.
 std::string demangle(const std::string& mangled);

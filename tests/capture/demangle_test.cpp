@@ -22,6 +22,28 @@ TEST(Demangle, leaves_names_that_are_too_long) {
   EXPECT_EQ(demangle(name), name);
 }
 
+/// A function of pairs of pairs of pairs: each one is named by a reference to the one before, twice.
+std::string name_that_doubles(int times) {
+  const std::string digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+  std::string name = "_Z1fSt4pairIiiE";
+  for (int round = 0; round < times; ++round) {
+    const std::string last = std::string("S") + digits[static_cast<std::size_t>(round)] + "_";
+    name += "S_I" + last + last + "E";
+  }
+  return name;
+}
+
+TEST(Demangle, leaves_names_that_would_fill_the_memory) {
+  EXPECT_EQ(demangle(name_that_doubles(1)),
+            "f(std::pair<int, int>, std::pair<std::pair<int, int>, std::pair<int, int> >)");
+  const std::string long_name = demangle(name_that_doubles(8));
+  EXPECT_GT(long_name.size(), 20000U);
+  EXPECT_LE(long_name.size(), longest_readable_name);
+  const std::string hostile = name_that_doubles(34);
+  EXPECT_LT(hostile.size(), 400U);
+  EXPECT_EQ(demangle(hostile), hostile);
+}
+
 TEST(Demangle, remembers_names_and_forgets_them_all_when_there_are_too_many) {
   ReadableNames names(3);
   for (const char* name : {"_Z1av", "_Z1bv", "_Z1av", "_Z1cv"}) names.of(name);

@@ -16,7 +16,8 @@ namespace refrain::tests::simulate {
   /* work, of which most can be held */                                                                                \
   KIND(mix)                                                                                                            \
   KIND(accumulate)                                                                                                     \
-  KIND(fill) KIND(configuration) KIND(described) KIND(padded) KIND(table) KIND(empty) KIND(memset) KIND(memset_bytes)  \
+  KIND(fill)                                                                                                           \
+  KIND(configuration) KIND(described) KIND(padded) KIND(table) KIND(empty) KIND(memset) KIND(memset_bytes)             \
       KIND(memset_rows) KIND(copy) KIND(upload) KIND(upload_pinned) KIND(download) KIND(host)                          \
           KIND(refused)                          /* ranges */                                                          \
       KIND(push) KIND(pop) KIND(start) KIND(end) /* order */                                                           \
@@ -38,12 +39,13 @@ const char* to_string(Kind kind);
 //   form         how a kernel is launched         style     how a missing order is made
 //   thread       0: the strand's own, else a helper         slot      of a range's name or a graph
 //   every, at    the call is made in iterations i with i % every == at; every 0: only in iteration `at`
-#define CALL_NUMBERS                                                                                          \
-  NUMBER(stream, 0)                                                                                           \
-  NUMBER(to, 0)                                                                                               \
-  NUMBER(x, 0) NUMBER(y, 0) NUMBER(n, 16) NUMBER(value, 1) NUMBER(drift, 0) NUMBER(move, 0) NUMBER(grid, 1)   \
-      NUMBER(block, 32) NUMBER(shared, 0) NUMBER(shape, 0) NUMBER(form, 0) NUMBER(style, 0) NUMBER(thread, 0) \
-          NUMBER(slot, 0) NUMBER(every, 1) NUMBER(at, 0)
+#define CALL_NUMBERS                                                                                             \
+  NUMBER(stream, 0)                                                                                              \
+  NUMBER(to, 0)                                                                                                  \
+  NUMBER(x, 0)                                                                                                   \
+  NUMBER(y, 0) NUMBER(n, 16) NUMBER(value, 1) NUMBER(drift, 0) NUMBER(move, 0) NUMBER(grid, 1) NUMBER(block, 32) \
+      NUMBER(shared, 0) NUMBER(shape, 0) NUMBER(form, 0) NUMBER(style, 0) NUMBER(thread, 0) NUMBER(slot, 0)      \
+          NUMBER(every, 1) NUMBER(at, 0)
 
 struct Call {
   Kind kind = Kind::empty;
@@ -79,7 +81,8 @@ struct Strand {
   /* the schedule */                                                                                                  \
   NUMBER(seed, 1)                                                                                                     \
   NUMBER(calls, 16)                                                                                                   \
-  NUMBER(locks, 2) NUMBER(pace, 500) NUMBER(slips, 0) /* the policy */                                                \
+  NUMBER(locks, 2)                                                                                                    \
+  NUMBER(pace, 500) NUMBER(slips, 0) /* the policy */                                                                 \
       NUMBER(skip, 0) NUMBER(max_operations, 4096) NUMBER(max_hold_us, 2000) NUMBER(segment_min, 2)                   \
           NUMBER(segment_max, 32) NUMBER(patch, 1) NUMBER(build_after, 1) NUMBER(variants, 64) NUMBER(graph_mib, 256) \
               NUMBER(strict_configuration, 0) NUMBER(strict_parameters, 0) NUMBER(process_scope, 0) NUMBER(observe, 0)
