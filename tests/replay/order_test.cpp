@@ -167,11 +167,16 @@ TEST_F(Holding, a_stream_whose_handle_was_another_kind_of_stream_before) {
   program->in_region([&] { three(non_blocking); });
   program->engine->stream_ends(non_blocking);
   RecordingDriver::flags[non_blocking] = CU_STREAM_DEFAULT;
-  program->in_region([&] { three(non_blocking); });
-  program->in_region([&] { three(nullptr); });
+  auto on_legacy_stream = [&] {
+    program->launch(branch, {1, 10});
+    program->launch(branch, {20, 2});
+  };
+  program->in_region([&] { program->launch(third, {1, 10}, 1, non_blocking); });
+  program->in_region(on_legacy_stream);
   program->synchronize();
   replay::OpenRegion* open = program->engine->enter(0);
-  program->launch(first, {1, 10});
+  program->launch(branch, {1, 10});
+  ASSERT_EQ(RecordingDriver::executed.size(), 6u) << "it is held";
   program->engine->order_stream(non_blocking, EntryPoint::cuEventRecord);
   EXPECT_TRUE(compared()) << "a blocking stream now";
   program->engine->leave(open);
