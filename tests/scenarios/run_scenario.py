@@ -131,6 +131,7 @@ def check_run(tap, options, title, bare, run):
     if not options.real:
         tap.check(f"{title}: same operations executed", trace_difference(options, bare, run))
     log = CaptureLog(run.log_folder)
+    log.launches_bare, log.launches_made = bare.launches(), run.launches()
     if options.scenario in NO_COUNTERS:
         return None
     if log.final() is None:
