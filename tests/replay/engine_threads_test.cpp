@@ -80,8 +80,7 @@ TEST_F(Engine, a_held_call_is_issued_in_bounded_time_without_any_further_call) {
   program->synchronize();
   replay::OpenRegion* region = program->engine->enter(0);
   program->launch(first, {1, 10});
-  for (int waited = 0; waited < 2000 && program->counters().flushed == 0 && RecordingDriver::executed.size() < 4;
-       ++waited) {
+  for (int waited = 0; waited < 2000 && RecordingDriver::executed_count < 4; ++waited) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   program->launch(second, {20, 2});

@@ -7,6 +7,7 @@
 namespace refrain::tests {
 
 std::vector<Executed> RecordingDriver::executed;
+std::atomic<std::size_t> RecordingDriver::executed_count{0};
 std::map<std::string, int> RecordingDriver::calls;
 std::map<std::string, CUresult> RecordingDriver::fails;
 CUcontext RecordingDriver::context = nullptr;
@@ -50,6 +51,7 @@ bool fails(const char* name, CUresult& error) {
 CUresult submit(Executed operation) {
   operation.context = RecordingDriver::context;
   RecordingDriver::executed.push_back(operation);
+  RecordingDriver::executed_count.store(RecordingDriver::executed.size(), std::memory_order_release);
   return CUDA_SUCCESS;
 }
 
@@ -270,6 +272,7 @@ CUresult layout(CUfunction handle, std::size_t index, std::size_t* offset, std::
 const replay::Driver& RecordingDriver::start() {
   static replay::Driver driver;
   executed.clear();
+  executed_count.store(0);
   calls.clear();
   RecordingDriver::fails.clear();
   functions.clear();

@@ -1,9 +1,11 @@
 // A driver made of a few functions that note what is asked of them: enough for the engine's own tests, without streams
 // that run and without memory. What executes is a list of launches, in the order in which the driver got them.
 //
-// Threads: one at a time; it is one object for the process, because driver functions carry no state of their own.
+// Threads: one at a time, but for executed_count; it is one object for the process, because driver functions carry no
+// state of their own.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -36,12 +38,13 @@ class RecordingDriver {
   static const replay::Driver& start();
 
   static std::vector<Executed> executed;
-  static std::map<std::string, int> calls;       ///< how often each function was called
-  static std::map<std::string, CUresult> fails;  ///< functions that fail with this error
-  static CUcontext context;                      ///< the current one, of every thread
-  static std::map<CUstream, unsigned> flags;     ///< of streams; others are non-blocking when their number is even
-  static std::set<CUstream> captured;            ///< streams that the program captures
-  static std::vector<CUstream> events;           ///< where events were recorded
+  static std::atomic<std::size_t> executed_count;  ///< its size, for a thread that waits for another one's work
+  static std::map<std::string, int> calls;         ///< how often each function was called
+  static std::map<std::string, CUresult> fails;    ///< functions that fail with this error
+  static CUcontext context;                        ///< the current one, of every thread
+  static std::map<CUstream, unsigned> flags;       ///< of streams; others are non-blocking when their number is even
+  static std::set<CUstream> captured;              ///< streams that the program captures
+  static std::vector<CUstream> events;             ///< where events were recorded
 
   /// Sizes of the parameters of the function with this handle; offsets follow natural alignment.
   static void add_function(std::uint64_t handle, std::vector<unsigned> sizes, bool layout_known = true,
