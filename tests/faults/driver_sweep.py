@@ -23,7 +23,7 @@ from plausible_errors import ISSUES, errors_of, plain
 from run_scenario import policy_for
 
 REPRESENTATIVE = ("v13_rows", "j4_reasons", "o3_joined_by_the_host", "l5_free_while_held", "a7_two_handle_kinds",
-                  "l13_two_contexts", "n1_backward_on_another_thread", "o1_host_spins_on_mapped_memory")
+                  "l13_two_contexts", "l3_stream_ordered_allocation", "n1_backward_on_another_thread")
 # A program that waits for what failed takes as long as its own patience.
 PATIENCE_S = 4
 # After a kernel that used memory which the program failed to get, each call may tell, as soon as the device got there.
