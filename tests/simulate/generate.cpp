@@ -43,15 +43,18 @@ class Generator {
     program.segment_max = std::max(program.segment_min, pick({2, 3, 7, 32, 32, 64}));
     program.build_after = pick({1, 1, 1, 1, 1, 2, 3});
     program.max_hold_us = pick({10, 200, 2000, 2000, 2000, 100000, 1000000, 1000000});
-    program.skip = pick({0, 0, 0, 0, 1, 2});
-    program.variants = random_.chance(1, 6) ? pick({8, 4, 2, 1}) : 64;
+    program.skip = pick({0, 0, 0, 0, 0, 0, 1, 2});
+    program.variants = random_.chance(1, 8) ? pick({8, 4, 2, 1}) : 64;
     program.graph_mib = pick({256, 256, 256, 1});
     program.patch = !random_.chance(1, 24);
     program.strict_configuration = random_.chance(1, 24);
     program.strict_parameters = random_.chance(1, 40);
     program.process_scope = random_.chance(1, 10);
+    program.one_rule = random_.chance(1, 4);
+    program.max_failures = pick({1, 8, 8, 8, 1000, 1000, 1000, 1000});
     program.observe = random_.chance(1, 150);
-    if (random_.chance(1, 20)) program.max_operations = pick({4, 8, 16});
+    program.automatic = pick({0, 0, 0, 0, 1, 1, 2});
+    if (random_.chance(1, 30)) program.max_operations = pick({4, 8, 16});
   }
 
   Strand make_strand(int& threads, int& streams) {
@@ -86,9 +89,9 @@ class Generator {
   void make_phases(Strand& strand) {
     Phase phase;
     phase.calls = make_body(strand);
-    const int phases = pick({1, 1, 2, 2, 3});
+    const int phases = pick({1, 1, 1, 2, 2, 3});
     for (int i = 0; i < phases; ++i) {
-      phase.iterations = random_.between(12, 34);
+      phase.iterations = random_.between(16, 40);
       strand.phases.push_back(phase);
       change(phase, strand);
     }
@@ -143,7 +146,7 @@ class Generator {
       calls.push_back(make_work(strand, elsewhere ? static_cast<int>(random_.below(8)) : stream));
       calls.back().thread = thread;
       if (random_.chance(1, 18)) add_branch(strand, calls, stream, thread);
-      if (random_.chance(1, 40)) add_between(strand, calls);
+      if (random_.chance(1, 60)) add_between(strand, calls);
       if (random_.chance(1, 30)) add_nested(strand, calls, stream, thread);
     }
     range.kind = started ? Kind::end : Kind::pop;

@@ -162,13 +162,19 @@ std::string policy_of(const Program& program) {
   if (program.strict_configuration != 0) strict = "\"configuration\"";
   if (program.strict_parameters != 0) strict += std::string(strict.empty() ? "" : ", ") + "\"parameters\"";
   out << R"({"version": 1, "mode": ")" << (program.observe != 0 ? "observe" : "replay") << R"(", "regions": [)";
-  out << R"({"range": "region eager", "action": "eager"}, {"range": "region*", "scope": ")"
-      << (program.process_scope != 0 ? "process" : "thread") << R"(", "strict": [)" << strict << "]}], ";
+  if (program.automatic != 2) out << R"({"range": "region eager", "action": "eager"})";
+  for (const char* name : {"region a", "region b", "region c", "region*"}) {
+    if (program.automatic == 2) continue;
+    if (program.one_rule != 0 && std::string(name) != "region*") continue;
+    out << R"(, {"range": ")" << name << R"(", "scope": ")" << (program.process_scope != 0 ? "process" : "thread")
+        << R"(", "strict": [)" << strict << "]}";
+  }
+  out << R"(], "auto": )" << (program.automatic != 0 ? "true" : "false") << ", ";
   out << R"("recording": {"skip": )" << program.skip << R"(, "max_operations": )" << program.max_operations << "}, ";
   out << R"("hold": {"max_hold_us": )" << program.max_hold_us << "}, ";
   out << R"("segment": {"min": )" << program.segment_min << R"(, "max": )" << program.segment_max << "}, ";
   out << R"("replay": {"build_after": )" << program.build_after << R"(, "patch": )"
-      << (program.patch != 0 ? "true" : "false") << "}, ";
+      << (program.patch != 0 ? "true" : "false") << R"(, "max_failures": )" << program.max_failures << "}, ";
   out << R"("limits": {"variants": )" << program.variants << R"(, "graph_mib": )" << program.graph_mib << "}}";
   return out.str();
 }

@@ -12,18 +12,20 @@
 
 namespace refrain::tests::simulate {
 
-#define CALL_KINDS                                                                                                     \
-  /* work, of which most can be held */                                                                                \
-  KIND(mix)                                                                                                            \
-  KIND(accumulate)                                                                                                     \
-  KIND(fill)                                                                                                           \
-  KIND(configuration) KIND(described) KIND(padded) KIND(table) KIND(empty) KIND(memset) KIND(memset_bytes)             \
-      KIND(memset_rows) KIND(copy) KIND(upload) KIND(upload_pinned) KIND(download) KIND(host)                          \
-          KIND(refused)                          /* ranges */                                                          \
-      KIND(push) KIND(pop) KIND(start) KIND(end) /* order */                                                           \
-      KIND(join) KIND(sync_stream) KIND(sync_event) KIND(sync_context) KIND(query_stream) KIND(query_event) KIND(poll) \
-          KIND(spin) /* life */                                                                                        \
-      KIND(new_memory) KIND(new_memory_in_stream) KIND(new_code) KIND(new_stream) KIND(attribute) KIND(graph)
+// clang-format off
+#define CALL_KINDS \
+  /* work, of which most can be held */ \
+  KIND(mix) KIND(accumulate) KIND(fill) KIND(configuration) KIND(described) KIND(padded) KIND(table) KIND(empty) \
+  KIND(memset) KIND(memset_bytes) KIND(memset_rows) KIND(copy) KIND(upload) KIND(upload_pinned) KIND(download) \
+  KIND(host) KIND(refused) \
+  /* ranges */ \
+  KIND(push) KIND(pop) KIND(start) KIND(end) \
+  /* order */ \
+  KIND(join) KIND(sync_stream) KIND(sync_event) KIND(sync_context) KIND(query_stream) KIND(query_event) \
+  KIND(poll) KIND(spin) \
+  /* life */ \
+  KIND(new_memory) KIND(new_memory_in_stream) KIND(new_code) KIND(new_stream) KIND(attribute) KIND(graph)
+// clang-format on
 
 enum class Kind {
 #define KIND(name) name,
@@ -39,13 +41,12 @@ const char* to_string(Kind kind);
 //   form         how a kernel is launched         style     how a missing order is made
 //   thread       0: the strand's own, else a helper         slot      of a range's name or a graph
 //   every, at    the call is made in iterations i with i % every == at; every 0: only in iteration `at`
-#define CALL_NUMBERS                                                                                             \
-  NUMBER(stream, 0)                                                                                              \
-  NUMBER(to, 0)                                                                                                  \
-  NUMBER(x, 0)                                                                                                   \
-  NUMBER(y, 0) NUMBER(n, 16) NUMBER(value, 1) NUMBER(drift, 0) NUMBER(move, 0) NUMBER(grid, 1) NUMBER(block, 32) \
-      NUMBER(shared, 0) NUMBER(shape, 0) NUMBER(form, 0) NUMBER(style, 0) NUMBER(thread, 0) NUMBER(slot, 0)      \
-          NUMBER(every, 1) NUMBER(at, 0)
+// clang-format off
+#define CALL_NUMBERS \
+  NUMBER(stream, 0) NUMBER(to, 0) NUMBER(x, 0) NUMBER(y, 0) NUMBER(n, 16) NUMBER(value, 1) NUMBER(drift, 0) \
+  NUMBER(move, 0) NUMBER(grid, 1) NUMBER(block, 32) NUMBER(shared, 0) NUMBER(shape, 0) NUMBER(form, 0) \
+  NUMBER(style, 0) NUMBER(thread, 0) NUMBER(slot, 0) NUMBER(every, 1) NUMBER(at, 0)
+// clang-format on
 
 struct Call {
   Kind kind = Kind::empty;
@@ -77,15 +78,18 @@ struct Strand {
   std::vector<Phase> phases;
 };
 
-#define PROGRAM_NUMBERS                                                                                               \
-  /* the schedule */                                                                                                  \
-  NUMBER(seed, 1)                                                                                                     \
-  NUMBER(calls, 16)                                                                                                   \
-  NUMBER(locks, 2)                                                                                                    \
-  NUMBER(pace, 500) NUMBER(slips, 0) /* the policy */                                                                 \
-      NUMBER(skip, 0) NUMBER(max_operations, 4096) NUMBER(max_hold_us, 2000) NUMBER(segment_min, 2)                   \
-          NUMBER(segment_max, 32) NUMBER(patch, 1) NUMBER(build_after, 1) NUMBER(variants, 64) NUMBER(graph_mib, 256) \
-              NUMBER(strict_configuration, 0) NUMBER(strict_parameters, 0) NUMBER(process_scope, 0) NUMBER(observe, 0)
+// clang-format off
+#define PROGRAM_NUMBERS \
+  /* the schedule */ \
+  NUMBER(seed, 1) NUMBER(calls, 16) NUMBER(locks, 2) NUMBER(pace, 500) NUMBER(slips, 0) \
+  /* the policy */ \
+  NUMBER(skip, 0) NUMBER(max_operations, 4096) NUMBER(max_hold_us, 2000) NUMBER(segment_min, 2) \
+  NUMBER(segment_max, 32) NUMBER(patch, 1) NUMBER(build_after, 1) NUMBER(variants, 64) NUMBER(graph_mib, 256) \
+  NUMBER(strict_configuration, 0) NUMBER(strict_parameters, 0) NUMBER(process_scope, 0) NUMBER(observe, 0) \
+  NUMBER(one_rule, 0) NUMBER(max_failures, 8) \
+  /* 0: only ranges; 1: operations outside of them too; 2: no rule, all of them */ \
+  NUMBER(automatic, 0)
+// clang-format on
 
 struct Program {
 #define NUMBER(name, initial) int name = initial;

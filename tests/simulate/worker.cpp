@@ -278,10 +278,14 @@ void StrandWorker::launch(const Call& one, const char* name, Arguments& argument
   } else {
     // The thread's own stream has two names.
     const bool by_name = objects_.stream_plan(one.stream).kind == StreamKind::per_thread && one.value % 2 != 0;
-    result = note("cuLaunchKernel",
-                  (by_name ? per_thread_launch() : driver().cuLaunchKernel.pointer)(
-                      kernel, grid[0], 1, 1, block[0], 1, 1, shared, by_name ? nullptr : stream(one),
-                      form == 0 ? arguments.pointers() : nullptr, form == 1 ? arguments.extra() : nullptr));
+    void** const parameters = form == 0 ? arguments.pointers() : nullptr;
+    void** const extra = form == 1 ? arguments.extra() : nullptr;
+    if (by_name) {
+      result = note("cuLaunchKernel",
+                    per_thread_launch()(kernel, grid[0], 1, 1, block[0], 1, 1, shared, nullptr, parameters, extra));
+    } else {
+      result = NOTED(cuLaunchKernel, kernel, grid[0], 1, 1, block[0], 1, 1, shared, stream(one), parameters, extra);
+    }
   }
   arguments.spoil();
   if (result != CUDA_SUCCESS) model::take_back(stream_number);
