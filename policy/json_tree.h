@@ -25,15 +25,15 @@ class JsonTree {
   using Object = std::vector<Member>;
 
   JsonTree() noexcept = default;  // null
-  JsonTree(bool value) noexcept : value_(value) {}
-  JsonTree(double value) noexcept : value_(value) {}
-  JsonTree(std::unsigned_integral auto value) noexcept : value_(std::uint64_t{value}) {}
-  JsonTree(std::signed_integral auto value) noexcept : value_(std::int64_t{value}) {}
-  JsonTree(std::string value) noexcept : value_(std::move(value)) {}
-  JsonTree(std::string_view value) : value_(std::string(value)) {}
-  JsonTree(const char* value) : value_(std::string(value)) {}
-  static JsonTree array() { return JsonTree(Array()); }
-  static JsonTree object() { return JsonTree(Object()); }
+  JsonTree(bool value) noexcept;
+  JsonTree(double value) noexcept;
+  JsonTree(std::unsigned_integral auto value) noexcept;
+  JsonTree(std::signed_integral auto value) noexcept;
+  JsonTree(std::string value) noexcept;
+  JsonTree(std::string_view value);
+  JsonTree(const char* value);
+  static JsonTree array();
+  static JsonTree object();
   /// What `text` says; nothing when it is not JSON. The caller bounds how deeply it is nested.
   static std::optional<JsonTree> parse(std::string_view text);
 
@@ -46,8 +46,8 @@ class JsonTree {
   std::string dump(int indent = -1) const;
 
  private:
-  explicit JsonTree(Array value) noexcept : value_(std::move(value)) {}
-  explicit JsonTree(Object value) noexcept : value_(std::move(value)) {}
+  explicit JsonTree(Array value) noexcept;
+  explicit JsonTree(Object value) noexcept;
   void append(std::string& text, int indent, int level) const;
 
   std::variant<std::monostate, bool, std::int64_t, std::uint64_t, double, std::string, Array, Object> value_;
@@ -57,5 +57,18 @@ struct JsonTree::Member {
   std::string key;
   JsonTree value;
 };
+
+// Here, not in the class: clang 14 wants to know what a member is before it makes a value.
+inline JsonTree::JsonTree(bool value) noexcept : value_(value) {}
+inline JsonTree::JsonTree(double value) noexcept : value_(value) {}
+JsonTree::JsonTree(std::unsigned_integral auto value) noexcept : value_(std::uint64_t{value}) {}
+JsonTree::JsonTree(std::signed_integral auto value) noexcept : value_(std::int64_t{value}) {}
+inline JsonTree::JsonTree(std::string value) noexcept : value_(std::move(value)) {}
+inline JsonTree::JsonTree(std::string_view value) : value_(std::string(value)) {}
+inline JsonTree::JsonTree(const char* value) : value_(std::string(value)) {}
+inline JsonTree::JsonTree(Array value) noexcept : value_(std::move(value)) {}
+inline JsonTree::JsonTree(Object value) noexcept : value_(std::move(value)) {}
+inline JsonTree JsonTree::array() { return JsonTree(Array()); }
+inline JsonTree JsonTree::object() { return JsonTree(Object()); }
 
 }  // namespace refrain::policy
