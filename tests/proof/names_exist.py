@@ -17,7 +17,7 @@ def names_of_tests():
     for file in (ROOT / "tests").rglob("*.py"):
         names.update(re.findall(r"^ +def (test_\w+)\(", file.read_text(encoding="utf-8"), re.MULTILINE))
     for file in (ROOT / "tests").rglob("*.cpp"):
-        names.update(re.findall(r"^SCENARIO(?:_OF)?\((\w+)", file.read_text(encoding="utf-8"), re.MULTILINE))
+        names.update(re.findall(r"^(?:SCENARIO(?:_OF)?|PROGRAM(?:_ONCE)?)\((\w+)", file.read_text(encoding="utf-8"), re.MULTILINE))
     for file in (ROOT / "tests").rglob("meson.build"):
         names.update(re.findall(r"\btest\('([^']+)'", file.read_text(encoding="utf-8")))
     return names
