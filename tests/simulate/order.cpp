@@ -85,9 +85,11 @@ void Order::records(int stream) {
   records_[static_cast<std::size_t>(stream)] = clocks_[static_cast<std::size_t>(stream)];
 }
 
+// A wait for an event that has been reached may be nothing at all: it is not behind what work would be behind.
 void Order::waits(int stream, int of) {
-  step(stream);
-  merge(clocks_[static_cast<std::size_t>(stream)], records_[static_cast<std::size_t>(of)]);
+  Clock& clock = clocks_[static_cast<std::size_t>(stream)];
+  ++clock[static_cast<std::size_t>(stream)];
+  merge(clock, records_[static_cast<std::size_t>(of)]);
 }
 
 // Waiting for the legacy stream waits for the blocking ones too.
