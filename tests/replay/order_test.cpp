@@ -194,12 +194,13 @@ TEST_F(Holding, another_thread_issues_them_in_their_own_context) {
 
 TEST_F(Holding, an_error_that_one_meets_is_told_by_the_next_call) {
   hold_on(non_blocking);
-  RecordingDriver::fails["cuLaunchKernel"] = CUDA_ERROR_LAUNCH_FAILED;
+  RecordingDriver::fails["cuLaunchKernel"] = CUDA_ERROR_NOT_PERMITTED;  // one that does not end all work
   program->engine->order_all(EntryPoint::cuCtxSynchronize);
   RecordingDriver::fails.clear();
   program->engine->leave(region);
   region = program->engine->enter(0);
-  EXPECT_EQ(program->launch(first, {1, 10}, 1, non_blocking), CUDA_ERROR_LAUNCH_FAILED);
+  EXPECT_EQ(program->launch(first, {1, 10}, 1, non_blocking), CUDA_ERROR_NOT_PERMITTED);
+  EXPECT_EQ(RecordingDriver::executed.size(), 3u) << "it is held itself";
   EXPECT_EQ(program->launch(second, {1, 10}, 1, non_blocking), CUDA_SUCCESS) << "once";
   program->engine->leave(region);
 }

@@ -60,7 +60,7 @@ class Program {
     CUlaunchConfig config{grid, 1, 1, block, 1, 1, 0, stream, attributes.data(), call.attribute_count};
     result = driver.cuLaunchKernelEx(&config, call.function, pointers.data(), nullptr);
     if (decision == replay::Decision::report) engine->passed(call, result);
-    return result;
+    return result != CUDA_SUCCESS ? result : engine->take_error();
   }
 
   CUresult memset(std::uint64_t address, unsigned value, std::uint64_t words) {

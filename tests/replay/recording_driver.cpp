@@ -13,7 +13,7 @@ std::map<std::string, CUresult> RecordingDriver::fails;
 CUcontext RecordingDriver::context = nullptr;
 std::map<CUstream, unsigned> RecordingDriver::flags;
 std::set<CUstream> RecordingDriver::captured;
-std::vector<CUstream> RecordingDriver::events;
+std::vector<CUstream> RecordingDriver::events, RecordingDriver::queries;
 
 namespace {
 
@@ -250,7 +250,11 @@ void fill_streams(replay::Driver& driver) {
     return CUDA_SUCCESS;
   };
   driver.cuEventQuery = [](CUevent) { return CUDA_SUCCESS; };
-  driver.cuStreamQuery = [](CUstream) { return CUDA_SUCCESS; };
+  driver.cuStreamQuery = [](CUstream stream) {
+    RecordingDriver::queries.push_back(stream);
+    CUresult error{};
+    return fails("cuStreamQuery", error) ? error : CUDA_SUCCESS;
+  };
   driver.cuEventDestroy_v2 = [](CUevent) { return CUDA_SUCCESS; };
   driver.cuGetErrorName = [](CUresult, const char** name) {
     *name = "an error";
@@ -279,6 +283,7 @@ const replay::Driver& RecordingDriver::start() {
   flags.clear();
   captured.clear();
   events.clear();
+  queries.clear();
   context_stack.clear();
   context = reinterpret_cast<CUcontext>(std::uintptr_t{0xc0});
   driver = {};

@@ -44,7 +44,7 @@ class RecordingDriver {
   static CUcontext context;                        ///< the current one, of every thread
   static std::map<CUstream, unsigned> flags;       ///< of streams; others are non-blocking when their number is even
   static std::set<CUstream> captured;              ///< streams that the program captures
-  static std::vector<CUstream> events;             ///< where events were recorded
+  static std::vector<CUstream> events, queries;    ///< where events were recorded, and what was asked
 
   /// Sizes of the parameters of the function with this handle; offsets follow natural alignment.
   static void add_function(std::uint64_t handle, std::vector<unsigned> sizes, bool layout_known = true,
