@@ -1,5 +1,7 @@
 #include "capture/demangle.h"
 
+#include <pthread.h>
+
 #include <cxxabi.h>
 
 #include <algorithm>
@@ -98,6 +100,30 @@ std::string demangle(const std::string& mangled) {
   const std::unique_ptr<char, decltype(&std::free)> text(
       abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status), &std::free);
   return status == 0 && text ? std::string(text.get()) : mangled;
+}
+
+namespace {
+
+// Bytes from here to the end of the thread's stack; 0 when that cannot be told.
+std::size_t stack_left() {
+  pthread_attr_t attributes;
+  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return 0;
+  void* lowest = nullptr;
+  std::size_t size = 0;
+  const int result = pthread_attr_getstack(&attributes, &lowest, &size);
+  pthread_attr_destroy(&attributes);
+  const char here = 0;
+  const auto at = reinterpret_cast<std::uintptr_t>(&here), end = reinterpret_cast<std::uintptr_t>(lowest);
+  return result == 0 && at > end ? at - end : 0;
+}
+
+}  // namespace
+
+std::string demangle_on_host_thread(const std::string& mangled) {
+  // The C++ runtime's demangler keeps about 72 bytes a character on the stack (two components and a pointer).
+  constexpr std::size_t bytes_a_character = 80, always_there = 256, reserve = 32768;
+  const bool fits = mangled.size() <= always_there || mangled.size() * bytes_a_character + reserve <= stack_left();
+  return fits ? demangle(mangled) : mangled;
 }
 
 std::string short_name(std::string_view readable, std::size_t width) {

@@ -19,6 +19,10 @@ inline constexpr std::size_t longest_readable_name = 65536;
 /// The demangled form of `mangled`, or `mangled` itself where it is no mangled C++ name.
 std::string demangle(const std::string& mangled);
 
+/// The same on a thread of the program, whose stack may be small: a name that needs more of it than there is stays as
+/// it is.
+std::string demangle_on_host_thread(const std::string& mangled);
+
 /// A readable name for a table column: without return type, template arguments and parameters, cut to `width`
 /// characters from the left, because the end of a qualified name tells most.
 std::string short_name(std::string_view readable, std::size_t width);

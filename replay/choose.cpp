@@ -15,6 +15,13 @@ bool Engine::Impl::role_fits(const Variant& variant, std::uint16_t role, const L
          variant.role_kinds[role] == lane.kind && (recorded == lane.stream || recorded == ended_stream);
 }
 
+bool Engine::Impl::roles_fit(const Variant& variant, const OpenRegion& pass) const noexcept {
+  for (std::uint16_t role = 0; role < pass.role_count; ++role) {
+    if (!role_fits(variant, role, *pass.roles[role])) return false;
+  }
+  return true;
+}
+
 bool Engine::Impl::bind_role(OpenRegion& pass, std::uint16_t role, Lane& lane) noexcept {
   if (role < pass.role_count) return pass.roles[role] == &lane;
   if (!role_fits(*pass.variant, role, lane)) return false;
@@ -138,9 +145,7 @@ bool Engine::Impl::switch_variant(const Call& call, OpenRegion& pass, Lane& lane
   auto suits = [&](const Variant& variant) -> unsigned {
     if (!compare(call, variant, pass.cursor, region.rule).equal) return 0;
     if (!settings.patch && !same_bytes(call, variant, pass.cursor)) return 0;
-    for (std::uint16_t role = 0; role < pass.role_count; ++role) {
-      if (!role_fits(variant, role, *pass.roles[role])) return 0;
-    }
+    if (!roles_fit(variant, pass)) return 0;
     const std::uint16_t role = variant.sequence.operations[pass.cursor].role;
     const bool role_suits =
         role < pass.role_count ? pass.roles[role] == &lane : role == pass.role_count && role_fits(variant, role, lane);

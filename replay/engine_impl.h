@@ -156,6 +156,8 @@ struct Engine::Impl : ProcessGlance {
   template <typename Call>
   bool switch_variant(const Call& call, OpenRegion& pass, Lane& lane, capture::Reason reason) noexcept;
   bool role_fits(const Variant& variant, std::uint16_t role, const Lane& lane) const noexcept;
+  /// The streams that the pass has used so far are those of the variant, in the same roles.
+  bool roles_fit(const Variant& variant, const OpenRegion& pass) const noexcept;
   bool bind_role(OpenRegion& pass, std::uint16_t role, Lane& lane) noexcept;
   /// True when the region may have one more variant. The region's lock must be held.
   bool may_record(const Region& region, capture::Reason& reason) const noexcept;

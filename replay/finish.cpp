@@ -117,7 +117,8 @@ Variant* Engine::Impl::keep_addresses(Region& region, OpenRegion& pass, Variant&
   done.last_use = pass.number;
   Variant* same = nullptr;
   region.for_each_at(done.context, [&](Variant& known) {
-    if (same == nullptr && &known != &done && !known.busy && !known.dropped && is_same_place(known, done.sequence))
+    if (same == nullptr && &known != &done && !known.busy && !known.dropped && is_same_place(known, done.sequence) &&
+        roles_fit(known, pass))
       same = &known;
   });
   if (same != nullptr) return same;
@@ -165,6 +166,7 @@ Variant* Engine::Impl::settle(Region& region, OpenRegion& pass, bool& is_new_sho
     Variant* same = nullptr;
     region.for_each_at(pass.context, [&](Variant& known) {
       if (same != nullptr || !patches || known.busy || known.dropped || !is_same_place(known, pass.recording)) return;
+      if (!roles_fit(known, pass)) return;
       for (std::uint32_t index = 0; index < known.sequence.size(); ++index) {
         const capture::Operation& operation = pass.recording.operations[index];
         known.nodes[index].accept(operation.block, operation.shared);

@@ -69,7 +69,8 @@ FunctionPointer FunctionTable::ask(CUfunction handle) const {
                     function->layout);
   }
   if (name != nullptr) function->name = name;
-  const policy::OperationRule* rule = selector_.operation_rule(function->name, capture::demangle(function->name));
+  const policy::OperationRule* rule =
+      selector_.operation_rule(function->name, capture::demangle_on_host_thread(function->name));
   function->eager = rule != nullptr && rule->action != policy::Action::graph;
   return function;
 }

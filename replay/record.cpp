@@ -27,7 +27,7 @@ std::string describe_configuration(const capture::Dimensions& grid, const captur
 
 std::string name_of_function(const capture::Function* function) {
   if (function == nullptr || function->name.empty()) return "a kernel without a name";
-  return capture::demangle(function->name).substr(0, most_text);
+  return capture::demangle_on_host_thread(function->name).substr(0, most_text);
 }
 
 std::string describe_operation(const Variant& variant, std::uint32_t index) {

@@ -1,6 +1,8 @@
 // Kernel names for people.
 #include "capture/demangle.h"
 
+#include <pthread.h>
+
 #include <gtest/gtest.h>
 
 namespace refrain::tests {
@@ -42,6 +44,31 @@ TEST(Demangle, leaves_names_that_would_fill_the_memory) {
   const std::string hostile = name_that_doubles(34);
   EXPECT_LT(hostile.size(), 400U);
   EXPECT_EQ(demangle(hostile), hostile);
+}
+
+TEST(Demangle, a_long_name_stays_as_it_is_on_a_small_stack) {
+  const std::string long_name = "_Z900" + std::string(900, 'k') + "v", short_enough = "_Z1av";
+  EXPECT_EQ(demangle_on_host_thread(long_name), std::string(900, 'k') + "()");
+  struct Seen {
+    const std::string& long_name;
+    const std::string& short_enough;
+    std::string of_long, of_short;
+  } seen{long_name, short_enough, {}, {}};
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  ASSERT_EQ(pthread_attr_setstacksize(&attributes, 96 * 1024), 0);
+  pthread_t thread{};
+  const auto run = [](void* argument) -> void* {
+    auto& out = *static_cast<Seen*>(argument);
+    out.of_long = demangle_on_host_thread(out.long_name);
+    out.of_short = demangle_on_host_thread(out.short_enough);
+    return nullptr;
+  };
+  ASSERT_EQ(pthread_create(&thread, &attributes, run, &seen), 0);
+  pthread_join(thread, nullptr);
+  pthread_attr_destroy(&attributes);
+  EXPECT_EQ(seen.of_long, long_name);
+  EXPECT_EQ(seen.of_short, "a()");
 }
 
 TEST(Demangle, remembers_names_and_forgets_them_all_when_there_are_too_many) {

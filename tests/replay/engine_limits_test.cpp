@@ -96,6 +96,23 @@ TEST_F(Engine, passes_everything_once_the_device_is_broken) {
   EXPECT_EQ(notices, 1);
 }
 
+TEST_F(Engine, the_same_calls_on_another_stream_are_a_variant_of_their_own) {
+  start();
+  auto on = [&](std::uintptr_t stream) {
+    program->in_region([&] {
+      program->launch(first, {1, 10}, 1, reinterpret_cast<CUstream>(stream));
+      program->launch(second, {20, 2}, 1, reinterpret_cast<CUstream>(stream));
+    });
+    program->synchronize();
+  };
+  for (int round = 0; round < 4; ++round) {
+    on(0x12);
+    on(0x14);
+  }
+  EXPECT_EQ(program->counters().variants, 2u);
+  EXPECT_EQ(program->counters().replayed, 2u * 2 * 3) << "every pass but the first one of each stream";
+}
+
 TEST_F(Engine, an_error_of_one_launch_breaks_nothing) {
   start();
   pass();
