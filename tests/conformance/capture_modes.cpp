@@ -197,6 +197,8 @@ PROGRAM(capture_exchange_mode) {
   note("was %d", static_cast<int>(mode));
   mode = static_cast<CUstreamCaptureMode>(9);
   TELL(cuThreadExchangeStreamCaptureMode, &mode);
+  mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+  MUST(cuThreadExchangeStreamCaptureMode, &mode);
 }
 
 // An allocation is a call that might not be safe during a capture.

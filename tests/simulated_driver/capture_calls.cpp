@@ -133,7 +133,7 @@ SIM(cuStreamUpdateCaptureDependencies_v2)
   return update_dependencies(stream, nodes_given, edges, count, flags);
 }
 SIM(cuThreadExchangeStreamCaptureMode)(CUstreamCaptureMode* mode) {
-  if (mode == nullptr || *mode > CU_STREAM_CAPTURE_MODE_RELAXED) return CUDA_ERROR_INVALID_VALUE;
+  if (mode == nullptr) return CUDA_ERROR_INVALID_VALUE;  // any mode is taken: seen on driver 580
   std::swap(*mode, this_thread().capture_mode);
   return CUDA_SUCCESS;
 }

@@ -68,6 +68,7 @@ CUresult wait_for_context(const std::shared_ptr<Context>& context) {
 }
 
 CUresult destroy(CUcontext handle) {
+  if (handle == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const auto context = contexts().find(handle);
   if (context == nullptr || context->primary) return CUDA_ERROR_INVALID_CONTEXT;
   auto& stack = this_thread().stack;
@@ -85,6 +86,7 @@ CUresult pop(CUcontext* out) {
 }
 
 CUresult push(CUcontext handle) {
+  if (handle == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const auto context = contexts().find(handle);
   if (context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
   this_thread().stack.push_back(context);

@@ -33,9 +33,11 @@ CUresult record(CUevent handle, CUstream stream_handle, unsigned flags) {
 /// What every call that asks for an event's progress checks first.
 CUresult find_for_progress(CUevent handle, std::shared_ptr<Event>* event) {
   std::shared_ptr<Context> context;
-  if (const CUresult result = current_context_even_failed(&context); result != CUDA_SUCCESS) return result;
+  const CUresult current = current_context_even_failed(&context);
+  if (current == CUDA_ERROR_CONTEXT_IS_DESTROYED) return current;
+  // Seen on driver 580: an event has its context, no current one is needed.
   *event = events().find(handle);
-  if (*event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  if (*event == nullptr) return current != CUDA_SUCCESS ? current : CUDA_ERROR_INVALID_HANDLE;
   if (event_is_captured(**event)) return refuse_captured_event(**event, true);
   return forbid_unsafe_call();
 }

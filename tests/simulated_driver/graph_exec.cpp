@@ -209,7 +209,8 @@ SIM(cuGraphExecDestroy)(CUgraphExec handle) {
 SIM(cuGraphExecGetFlags)(CUgraphExec handle, cuuint64_t* flags) {
   const auto exec = graph_execs().find(handle);
   if (exec == nullptr || flags == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  *flags = exec->flags;
+  // The first is documented not to be told, the second was seen not to be on driver 580.
+  *flags = exec->flags & ~uint64_t{CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD | CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY};
   return CUDA_SUCCESS;
 }
 SIM(cuGraphUpload)(CUgraphExec handle, CUstream stream_handle) {

@@ -33,15 +33,18 @@ CUresult allocate_device(CUdeviceptr* out, size_t bytes) {
 
 CUresult free_memory(CUdeviceptr address) {
   std::shared_ptr<Context> context;
-  if (const CUresult result = context_for_unsafe_call(&context); result != CUDA_SUCCESS) {
-    return address == 0 && result == CUDA_ERROR_INVALID_CONTEXT ? CUDA_SUCCESS : result;
-  }
+  const CUresult current = current_context(&context);
+  const bool none_current = current == CUDA_ERROR_INVALID_CONTEXT;
+  if (current != CUDA_SUCCESS && !none_current) return current;
+  if (none_current && address == 0) return CUDA_SUCCESS;
+  if (const CUresult result = forbid_unsafe_call(); result != CUDA_SUCCESS) return result;
   if (address == 0) return CUDA_SUCCESS;
   const auto allocation = host_view().find(address);
-  if (allocation == nullptr || allocation->base != address) return CUDA_ERROR_INVALID_VALUE;
+  if (allocation == nullptr || allocation->base != address) return none_current ? current : CUDA_ERROR_INVALID_VALUE;
   if (allocation->on_host() || allocation->kind == MemoryKind::mapped) return CUDA_ERROR_INVALID_VALUE;
+  // Seen on driver 580: memory has its context, no current one is needed.
   const auto owner = allocation->context.lock();
-  CUresult result = synchronize(*context);
+  CUresult result = none_current ? CUDA_SUCCESS : synchronize(*context);
   if (owner != nullptr && owner != context) result = synchronize(*owner);
   if (result != CUDA_SUCCESS) return result;
   if (allocation->kind == MemoryKind::pool) {

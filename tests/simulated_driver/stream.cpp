@@ -73,7 +73,11 @@ void retire_default_stream(const std::shared_ptr<Stream>& stream) {
 
 CUresult find_stream_even_failed(CUstream handle, std::shared_ptr<Stream>* stream) {
   std::shared_ptr<Context> context;
-  if (const CUresult result = current_context_even_failed(&context); result != CUDA_SUCCESS) return result;
+  if (const CUresult result = current_context_even_failed(&context); result != CUDA_SUCCESS) {
+    // Seen on driver 580: a created stream has its context, no current one is needed.
+    *stream = result == CUDA_ERROR_INVALID_CONTEXT ? streams().find(handle) : nullptr;
+    return *stream != nullptr ? CUDA_SUCCESS : result;
+  }
   if (handle == nullptr) return special_stream(context, this_thread().per_thread_default_stream, stream);
   if (handle == CU_STREAM_LEGACY) return special_stream(context, false, stream);
   if (handle == CU_STREAM_PER_THREAD) return special_stream(context, true, stream);

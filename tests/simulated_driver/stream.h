@@ -52,7 +52,8 @@ HandleTable<CUstream, Stream>& streams();
 std::shared_ptr<Stream> create_stream(const std::shared_ptr<Context>& context, Stream::Kind kind, unsigned flags,
                                       int priority);
 
-/// The stream that a handle names for this call: NULL and the two special values mean the current context's.
+/// The stream that a handle names for this call: NULL and the two special values mean the current context's; a created
+/// stream needs no current one.
 CUresult find_stream(CUstream handle, std::shared_ptr<Stream>* stream);
 /// As find_stream, but a sticky error of the context does not count.
 CUresult find_stream_even_failed(CUstream handle, std::shared_ptr<Stream>* stream);
