@@ -1,4 +1,7 @@
 // Streams: creation, flags, priorities, and which streams wait for which.
+#include <chrono>
+#include <thread>
+
 #include "tests/conformance/program.h"
 
 namespace refrain::tests::conformance {
@@ -129,6 +132,32 @@ PROGRAM(blocking_waits_for_legacy_stream) {
   TELL(cuStreamSynchronize, blocking);
   note_words("out", out, 0, 1);
 }
+
+// A wait for an event is work of the legacy stream like any other: it comes behind what blocking streams have, and what
+// they get later comes behind it.
+static void wait_on_the_legacy_stream(Program& p, bool reached) {
+  const Words data = p.words(1, 3), out = p.words(2, 0);
+  const Flag go = p.flag(), record_go = p.flag();
+  const CUstream held = p.stream(CU_STREAM_DEFAULT), later = p.stream(CU_STREAM_DEFAULT), recorder = p.stream();
+  const CUevent event = p.event();
+  launch(p.kernel("wait_for"), {1, 1}, held, go.device, 1u, out.address);
+  if (reached) record_go.set(1);
+  launch(p.kernel("wait_for"), {1, 1}, recorder, record_go.device, 1u, out.at(1));
+  TELL(cuEventRecord, event, recorder);
+  if (reached) TELL(cuEventSynchronize, event);
+  TELL(cuStreamWaitEvent, nullptr, event, 0);
+  launch(p.kernel("mix"), {1, 1}, later, data.address, data.address, 1u, 5u);
+  record_go.set(1);
+  TELL(cuStreamSynchronize, recorder);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // enough for work that waits for nothing
+  TELL(cuStreamQuery, later);
+  go.set(1);
+  TELL(cuStreamSynchronize, later);
+  note_words("data", data, 0, 1);
+}
+
+PROGRAM(legacy_stream_wait_for_an_event_orders) { wait_on_the_legacy_stream(p, false); }
+PROGRAM(legacy_stream_wait_for_a_reached_event_orders) { wait_on_the_legacy_stream(p, true); }
 
 PROGRAM(non_blocking_ignores_legacy_stream) {
   const Words out = p.words(1, 0), other = p.words(1, 3);

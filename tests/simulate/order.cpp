@@ -85,11 +85,16 @@ void Order::records(int stream) {
   records_[static_cast<std::size_t>(stream)] = clocks_[static_cast<std::size_t>(stream)];
 }
 
-// A wait for an event that has been reached may be nothing at all: it is not behind what work would be behind.
+// When the event is reached already there is nothing to wait for, and the wait may be nothing at all: it is not behind
+// what work would be behind. Except on the legacy stream, where a wait is an action that orders with blocking streams.
 void Order::waits(int stream, int of) {
-  Clock& clock = clocks_[static_cast<std::size_t>(stream)];
-  ++clock[static_cast<std::size_t>(stream)];
-  merge(clock, records_[static_cast<std::size_t>(of)]);
+  const auto index = static_cast<std::size_t>(stream);
+  if (plans_[index].kind == StreamKind::legacy) {
+    step(stream);
+  } else {
+    ++clocks_[index][index];
+  }
+  merge(clocks_[index], records_[static_cast<std::size_t>(of)]);
 }
 
 // Waiting for the legacy stream waits for the blocking ones too.

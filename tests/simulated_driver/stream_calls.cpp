@@ -132,7 +132,8 @@ SIM(cuStreamWaitEvent)(CUstream handle, CUevent event_handle, unsigned flags) {
   }
   if (stream->capturing.load() || event_is_captured(*event)) return capture_wait(stream, *event);
   const auto record = event->newest();
-  if (record == nullptr || record->reached()) return CUDA_SUCCESS;
+  // Nothing to wait for; but any wait of the legacy stream orders it with the blocking ones, as its other work does.
+  if (record == nullptr || (record->reached() && stream->kind != Stream::Kind::legacy)) return CUDA_SUCCESS;
   return issue(stream, EventWait{event, record});
 }
 

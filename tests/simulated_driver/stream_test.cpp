@@ -60,6 +60,24 @@ TEST_F(SimulatedDriverStreams, O5_other_streams_do_not_wait_for_each_other) {
   EXPECT_FALSE(waits_for(stream, other));
 }
 
+TEST_F(SimulatedDriverStreams, O5_a_wait_of_the_legacy_stream_orders_even_for_a_reached_event) {
+  CUevent event = nullptr;
+  OK(CU(cuEventCreate)(&event, CU_EVENT_DISABLE_TIMING));
+  OK(CU(cuEventRecord)(event, other));
+  OK(CU(cuEventSynchronize)(event));
+  OK(spin(blocking));
+  OK(store(buffer, 6, other_blocking));
+  OK(CU(cuStreamSynchronize)(other_blocking));
+  OK(CU(cuStreamWaitEvent)(nullptr, event, 0));
+  OK(store(buffer, 7, other_blocking));
+  let_work();
+  FAILS(CUDA_ERROR_NOT_READY, CU(cuStreamQuery)(other_blocking));
+  go();
+  OK(CU(cuStreamSynchronize)(other_blocking));
+  EXPECT_EQ(read(buffer), 7u);
+  OK(CU(cuEventDestroy)(event));
+}
+
 TEST_F(SimulatedDriverStreams, per_thread_names_mean_another_default_stream) {
   using Launch = decltype(&cuLaunchKernel);
   void* function = nullptr;
