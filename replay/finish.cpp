@@ -142,17 +142,17 @@ Variant* Engine::Impl::keep_addresses(Region& region, OpenRegion& pass, Variant&
 // A place where held calls had to be issued pass after pass is a cut that the recording did not show: another thread's
 // work, a wait that makes no call, a launch that is refused each time.
 void Engine::Impl::learn_cut(Variant& variant) noexcept {
-  constexpr std::uint32_t often_enough = 3;
   for (std::size_t index = 0; index < variant.segments.size(); ++index) {
     Segment& segment = variant.segments[index];
-    if (segment.interruptions < often_enough) continue;
-    segment.interruptions = 0;
+    const std::uint32_t before = Variant::wanted_cut(segment);
+    if (before == 0) continue;
+    segment.interruptions = segment.expiries = 0;
     retire(segment);
     segment.state = Segment::State::waits;
     variant.pending = true;
     builds_pending.store(true, std::memory_order_release);
     try {
-      variant.cut(segment.interrupted_before, settings.segment_min);
+      variant.cut(before, settings.segment_min);
     } catch (const std::bad_alloc&) {  // it stays one segment, and waits to be built again
     }
   }

@@ -14,9 +14,9 @@ namespace refrain::replay {
 using capture::Reason;
 
 void Engine::Impl::end_hold(Lane& lane) noexcept {
-  lane.held_count.store(0, std::memory_order_relaxed);
   lane.holder = nullptr;
   lane.held_variant = nullptr;
+  lane.held_count.store(0, std::memory_order_release);
   if (lane.kind == StreamKind::blocking) lane.shared->blocking_holding.fetch_sub(1, std::memory_order_relaxed);
   if (lane.kind == StreamKind::legacy) lane.shared->legacy_holding.fetch_sub(1, std::memory_order_relaxed);
   lanes_holding.fetch_sub(1, std::memory_order_release);
@@ -41,6 +41,7 @@ CUresult Engine::Impl::launch_locked(Lane& lane) noexcept {
   if (result == CUDA_SUCCESS) {
     segment.last_stream = lane.stream;
     segment.interruptions = 0;
+    ++segment.launches;
     pass.counters.replayed += segment.count;
     pass.counters.patched += patched;
     ++pass.counters.graph_launches;
@@ -141,9 +142,11 @@ CUresult Engine::Impl::flush_locked(Lane& lane, Reason reason, const char* cause
   Region& region = *pass.region;
   const std::uint32_t id = variant.id, first = lane.held_first;
   if (reason == Reason::early_order || reason == Reason::hold_expired) variant.note_interruption(first + count);
+  const bool is_expiry = reason == Reason::hold_expired;
+  const bool is_short = is_expiry && variant.note_expiry(first);
   end_hold(lane);
   notice_error(first_error);
-  if (reason == Reason::hold_expired) note_expiry(region, id, first + count);
+  if (is_expiry && is_short) note_expiry(region, id, first + count);
   if (cause == nullptr) return first_error;  // told where it was noticed
   if (!region.is_automatic()) fallbacks.fetch_add(1, std::memory_order_relaxed);
   if (!region.note(reason, id, first + count) || log == nullptr) return first_error;

@@ -52,7 +52,7 @@ struct alignas(64) Lane {
   std::atomic<bool> issuing{false};             ///< the thread that has the lock is inside the driver
   std::atomic<OpenRegion*> automatic{nullptr};  ///< the pass of its automatic region; for ever, once there is one
 
-  bool holds() const noexcept { return held_count.load(std::memory_order_relaxed) != 0; }
+  bool holds() const noexcept { return held_count.load(std::memory_order_acquire) != 0; }
 };
 
 /// All lanes. A lane is made at the first sight of a stream.

@@ -48,6 +48,28 @@ void Variant::note_interruption(std::uint32_t before) noexcept {
   segment->interrupted_before = before;
 }
 
+namespace {
+
+// Shorter segments are not cut because they take long: the program waits there, or hardly launches anything.
+constexpr std::uint32_t short_enough = 8;
+
+}  // namespace
+
+bool Variant::note_expiry(std::uint32_t held) noexcept {
+  constexpr std::uint32_t rare = 64;
+  Segment& segment = segment_of(held);
+  segment.expiries = segment.launches < rare ? segment.expiries + 1 : 1;
+  segment.launches = 0;
+  return segment.count <= short_enough;
+}
+
+std::uint32_t Variant::wanted_cut(const Segment& segment) noexcept {
+  constexpr std::uint32_t interrupted_often = 3, late_often = 2;
+  if (segment.interruptions >= interrupted_often) return segment.interrupted_before;
+  // The program takes longer for it than calls may be held.
+  return segment.expiries >= late_often && segment.count > short_enough ? segment.first + segment.count / 2 : 0;
+}
+
 void Variant::cut(std::uint32_t before, std::uint32_t segment_min) {
   const std::uint32_t number = nodes[before].segment;
   Segment rest;

@@ -25,6 +25,9 @@ struct Segment {
   // Where held calls had to be issued before the segment was complete, and how often in a row at that very place.
   std::uint32_t interrupted_before = 0;
   std::uint32_t interruptions = 0;
+  // How often the timer had to issue what was held, with few complete launches in between.
+  std::uint32_t expiries = 0;
+  std::uint32_t launches = 0;           ///< complete ones since then
   std::uint32_t changed = 0;            ///< operations whose node must be patched before the next launch
   std::uint64_t memory_generation = 0;  ///< of the engine, when memset and copy nodes were last known to be good
   CUgraph graph = nullptr;              ///< lives as long as `exec`: patching names its nodes
@@ -84,6 +87,11 @@ class Variant {
   /// What was held had to be issued before operation `before` came, which lies in the midst of a segment. The lock of
   /// the lane must be held.
   void note_interruption(std::uint32_t before) noexcept;
+  /// The timer issued what was held of the segment with operation `held`. True when the segment is too short to be cut
+  /// for that. The lock of the lane must be held.
+  bool note_expiry(std::uint32_t held) noexcept;
+  /// Where the segment should be cut for what was noted of it; 0: nowhere.
+  static std::uint32_t wanted_cut(const Segment& segment) noexcept;
   /// The segment in the midst of which operation `before` lies, or nullptr when a segment begins with it.
   Segment* segment_around(std::uint32_t before) noexcept;
   /// Cuts that segment, whose graph has been given up, before the operation. May throw std::bad_alloc, and has changed

@@ -12,6 +12,7 @@ import datetime
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import time
@@ -110,6 +111,51 @@ def check_scenarios(checks):
                 bad.append(f"{name} ({faults[0] if faults else last_line(output)})")
     checks.add("scenarios, real driver", bool(names) and not bad,
                f"{len(names) - len(bad)} of {len(names)} equal bare and under {' and '.join(SCENARIO_POLICIES)}" +
+               ("; not: " + ", ".join(bad) if bad else ""))
+
+
+def check_conformance(checks):
+    program = checks.options.build / "tests" / "conformance" / "conformance"
+    if not program.exists():
+        checks.add("conformance programs", False, f"{program} was not built")
+        return
+    code, output = checks.run("conformance", [sys.executable, ROOT / "tests" / "conformance" / "run_conformance.py", "--program",
+                                              program, "--real", "--jobs", 3 * checks.options.jobs], 300)
+    failed = [line.split(" - ", 1)[1] for line in output.splitlines() if line.startswith("not ok")]
+    counted = [line for line in output.splitlines() if line.startswith("# ") and "programs" in line]
+    checks.add("conformance programs", code == 0, (counted[-1][2:] if counted else last_line(output)) +
+               (": " + ", ".join(failed) if failed else ""))
+
+
+def sanitized_errors(checks, name, command):
+    """The error count that compute-sanitizer's memcheck gives for a program, as its own words."""
+    tool = ["compute-sanitizer", "--tool", "memcheck", "--target-processes", "all", "--report-api-errors", "no"]
+    _, output = checks.run(f"memcheck-{name}", [*tool, *command], 120)
+    return [line.strip("= ") for line in output.splitlines() if "ERROR SUMMARY" in line]
+
+
+def check_memory(checks):
+    """What compute-sanitizer says of each scenario bare and under Refrain; a scenario may fault on purpose."""
+    if shutil.which("compute-sanitizer") is None:
+        checks.add("compute-sanitizer", None, "not on the PATH: left out")
+        return
+    build = checks.options.build
+    code, listed = checks.run("scenarios", [build / "tests" / "scenarios" / "scenarios", "--list"])
+    programs = {name: [build / "tests" / "scenarios" / "scenarios", name] for name in (listed.split() if code == 0 else [])}
+    under = [build / "interpose" / "refrain", "run", "--policy", ROOT / "tests" / "scenarios" / "policies" / "replay.json", "--"]
+
+    def both(name):
+        return name, sanitized_errors(checks, f"{name}-bare", programs[name]), sanitized_errors(
+            checks, f"{name}-refrain", under + programs[name])
+
+    bad, clean = [], 0
+    with concurrent.futures.ThreadPoolExecutor(2 * checks.options.jobs) as pool:
+        for name, bare, refrain in pool.map(both, programs):
+            clean += bool(bare) and all("0 errors" in line for line in bare + refrain)
+            if not bare or set(bare) != set(refrain):
+                bad.append(f"{name} (bare {bare}, under Refrain {refrain})")
+    checks.add("compute-sanitizer memcheck, scenarios", bool(programs) and not bad,
+               f"{len(programs) - len(bad)} of {len(programs)} the same bare and under Refrain, {clean} without any error" +
                ("; not: " + ", ".join(bad) if bad else ""))
 
 
@@ -246,7 +292,7 @@ def parse():
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build", help="folder with a finished build")
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "build" / "gpu-check", help="folder for the results")
     parser.add_argument("--steps", type=int, default=200, help="steps of the PyTorch job")
-    parser.add_argument("--limit", type=float, default=460, help="seconds for everything")
+    parser.add_argument("--limit", type=float, default=900, help="seconds for everything")
     parser.add_argument("--jobs", type=int, default=4, help="scenarios at a time")
     parser.add_argument("--python", default=sys.executable, help="an interpreter that has PyTorch")
     parser.add_argument("--job-arguments", nargs=argparse.REMAINDER, default=[], help="further arguments of the PyTorch job")
@@ -274,6 +320,8 @@ def main():
     report_times(checks, extra)
     report_costs(checks)
     check_scenarios(checks)
+    check_conformance(checks)
+    check_memory(checks)
     write_report(checks, machine)
     print(f"{len(checks.results) - checks.failed()} passed, {checks.failed()} failed")
     return 1 if checks.failed() else 0

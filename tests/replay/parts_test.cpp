@@ -45,6 +45,28 @@ TEST(Variant, is_cut_by_length_stream_and_breaks) {
   EXPECT_EQ(cut.segments.size(), 2u);
 }
 
+TEST(Variant, a_segment_that_takes_too_long_is_halved_until_it_is_short) {
+  replay::Variant variant(sequence_of({0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}), 0, 32);
+  replay::Segment& segment = variant.segments.front();
+  EXPECT_FALSE(variant.note_expiry(0));
+  EXPECT_EQ(replay::Variant::wanted_cut(segment), 0u) << "once is chance";
+  segment.launches = 100;
+  EXPECT_FALSE(variant.note_expiry(0));
+  EXPECT_EQ(replay::Variant::wanted_cut(segment), 0u) << "so is now and then";
+  EXPECT_FALSE(variant.note_expiry(0));
+  ASSERT_EQ(replay::Variant::wanted_cut(segment), 10u);
+  variant.cut(10, 2);
+  segment.expiries = 0;
+  variant.note_expiry(3);
+  variant.note_expiry(3);
+  EXPECT_EQ(replay::Variant::wanted_cut(variant.segments.front()), 5u);
+  variant.cut(5, 2);
+  variant.segments.front().expiries = 0;
+  EXPECT_TRUE(variant.note_expiry(0)) << "short: the region has to rest";
+  EXPECT_TRUE(variant.note_expiry(0));
+  EXPECT_EQ(replay::Variant::wanted_cut(variant.segments.front()), 0u);
+}
+
 TEST(Sequence, structure_tells_prefixes_apart_and_ignores_bytes) {
   capture::Sequence one = sequence_of({0, 0, 1});
   capture::Sequence prefix = one.prefix(2);
