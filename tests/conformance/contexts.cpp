@@ -59,6 +59,19 @@ PROGRAM(context_none_current_launch) {
   TELL(cuStreamSynchronize, stream);
 }
 
+PROGRAM(context_none_current_launch_in_order) {
+  const Words data = p.words(64, 3);
+  const CUstream stream = p.stream();
+  const CUfunction mix = p.kernel("mix");
+  for (unsigned i = 0; i < 4; ++i) launch(mix, {1, 64}, stream, data.address, data.address, 64u, i);
+  TELL(cuCtxSetCurrent, nullptr);
+  launch(mix, {1, 64}, stream, data.address, data.address, 64u, 9u);
+  TELL(cuCtxSetCurrent, p.context());
+  for (unsigned i = 4; i < 8; ++i) launch(mix, {1, 64}, stream, data.address, data.address, 64u, i);
+  TELL(cuStreamSynchronize, stream);
+  note_hash("data", data);
+}
+
 PROGRAM(context_none_current_free) {
   CUdeviceptr memory = 0;
   MUST(cuMemAlloc, &memory, 4096);
