@@ -143,9 +143,11 @@ void after(replay::Engine& engine, CUresult result, Arguments... arguments) noex
 
 /// Calls that may tell of earlier work: those that give the device work, wait for it or ask for it. One that makes or
 /// takes away something must not seem to have failed.
-constexpr bool tells_errors(EntryPoint entry_point) noexcept {
-  const Treatment treatment = treatment_of(entry_point);
-  return group_of(entry_point) != Group::memory_obtain &&
+template <EntryPoint E, class... Arguments>
+constexpr bool tells_errors() noexcept {
+  constexpr Treatment treatment = treatment_of(E);
+  constexpr bool obtains = group_of(E) == Group::memory_obtain || (std::is_same_v<Arguments, CUdeviceptr*> || ...);
+  return !obtains &&
          (treatment == Treatment::order_stream || treatment == Treatment::wait || treatment == Treatment::ask);
 }
 
@@ -157,7 +159,7 @@ CUresult treat(replay::Engine& engine, Function real, Arguments... arguments) {
     before<E>(engine, arguments...);
     const CUresult result = real(arguments...);
     after<E>(engine, result, arguments...);
-    if constexpr (tells_errors(E)) return result != CUDA_SUCCESS ? result : engine.take_error();
+    if constexpr (tells_errors<E, Arguments...>()) return result != CUDA_SUCCESS ? result : engine.take_error();
     return result;
   }
 }

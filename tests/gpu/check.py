@@ -148,14 +148,16 @@ def check_memory(checks):
         return name, sanitized_errors(checks, f"{name}-bare", programs[name]), sanitized_errors(
             checks, f"{name}-refrain", under + programs[name])
 
-    bad, clean = [], 0
+    bad, clean, silent = [], 0, 0
     with concurrent.futures.ThreadPoolExecutor(2 * checks.options.jobs) as pool:
         for name, bare, refrain in pool.map(both, programs):
+            silent += not bare
             clean += bool(bare) and all("0 errors" in line for line in bare + refrain)
-            if not bare or set(bare) != set(refrain):
+            if set(bare) != set(refrain):
                 bad.append(f"{name} (bare {bare}, under Refrain {refrain})")
     checks.add("compute-sanitizer memcheck, scenarios", bool(programs) and not bad,
-               f"{len(programs) - len(bad)} of {len(programs)} the same bare and under Refrain, {clean} without any error" +
+               f"{len(programs) - len(bad)} of {len(programs)} the same bare and under Refrain, {clean} without any error, "
+               f"{silent} of which the tool gives no summary" +
                ("; not: " + ", ".join(bad) if bad else ""))
 
 

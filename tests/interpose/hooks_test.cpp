@@ -77,6 +77,32 @@ TEST_F(Hooks, launch_that_is_not_held_is_made_once_and_told) {
   EXPECT_EQ(recording.calls, (Lines{"hold " + call, "real", "passed " + call + " = 701"}));
 }
 
+TEST_F(Hooks, an_error_of_a_held_call_is_told_once_by_the_next_call_that_gives_asks_or_waits) {
+  const std::vector<int (*)()> telling = {
+      [] { return int{refrain_hooks.cuLaunchKernel(nullptr, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, nullptr)}; },
+      [] { return int{refrain_hooks.cuEventRecord(nullptr, nullptr)}; },
+      [] { return int{refrain_hooks.cuStreamSynchronize(nullptr)}; },
+      [] { return int{refrain_hooks.cuCtxSynchronize()}; },
+      [] { return int{refrain_hooks.cuStreamQuery(nullptr)}; },
+  };
+  for (std::size_t index = 0; index < telling.size(); ++index) {
+    keep_error(CUDA_ERROR_LAUNCH_FAILED);
+    EXPECT_EQ(telling[index](), CUDA_ERROR_LAUNCH_FAILED) << index;
+    EXPECT_EQ(telling[index](), CUDA_SUCCESS) << index;
+    keep_error(CUDA_ERROR_LAUNCH_FAILED);
+    real_result = CUDA_ERROR_INVALID_VALUE;
+    EXPECT_EQ(telling[index](), CUDA_ERROR_INVALID_VALUE) << "its own error comes first: " << index;
+    real_result = CUDA_SUCCESS;
+    EXPECT_EQ(telling[index](), CUDA_ERROR_LAUNCH_FAILED) << index;
+  }
+  // What these made or took away would be made or taken away although they failed.
+  keep_error(CUDA_ERROR_LAUNCH_FAILED);
+  EXPECT_EQ(refrain_hooks.cuMemFree_v2(0), CUDA_SUCCESS);
+  EXPECT_EQ(refrain_hooks.cuMemAlloc_v2(nullptr, 1), CUDA_SUCCESS);
+  EXPECT_EQ(refrain_hooks.cuMemAllocAsync(nullptr, 1, nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(refrain_hooks.cuStreamSynchronize(nullptr), CUDA_ERROR_LAUNCH_FAILED);
+}
+
 TEST_F(Hooks, null_stream_of_a_per_thread_name_is_the_threads_own) {
   recording.hold = true;
   refrain_hooks.cuLaunchKernel_ptsz(function(0x50), 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, nullptr);

@@ -45,7 +45,11 @@ void note(std::string call) { recording.calls.push_back(std::move(call)); }
 
 struct Engine::Impl {};
 
-Engine::Engine(const Driver&, const policy::Settings&, capture::LogWriter*, Notify) noexcept {}
+namespace {
+ProcessGlance glance;
+}  // namespace
+
+Engine::Engine(const Driver&, const policy::Settings&, capture::LogWriter*, Notify) noexcept { glance_ = &glance; }
 Engine::~Engine() = default;
 [[gnu::tls_model("initial-exec")]] constinit thread_local ThreadGlance* thread_glance = nullptr;
 Decision Engine::hold(const KernelCall& call, CUresult& result) noexcept { return hold_call(call, result); }
@@ -91,3 +95,9 @@ void Engine::counters(capture::CountersRecord&) noexcept {}
 bool Engine::active() const noexcept { return true; }
 
 }  // namespace refrain::replay
+
+namespace refrain::tests {
+
+void keep_error(CUresult error) { replay::glance.pending_error = error; }
+
+}  // namespace refrain::tests

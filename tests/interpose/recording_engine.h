@@ -15,4 +15,7 @@ struct Recording {
 };
 extern Recording recording;
 
+/// A held call met `error` when it was issued.
+void keep_error(CUresult error);
+
 }  // namespace refrain::tests

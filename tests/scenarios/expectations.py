@@ -75,6 +75,8 @@ def nothing_lost():
 
     def check(log):
         made, replayed = log.launches_made, log.total("replayed")
+        if log.launches_bare is None:  # only the simulated driver counts
+            return None
         if made + replayed != log.launches_bare:
             return f"{made} made and {replayed} replayed of {log.launches_bare}"
         return None
