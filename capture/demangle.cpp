@@ -92,8 +92,8 @@ std::string demangle(const std::string& mangled) {
   if (mangled.size() > longest_mangled_name || !mangled.starts_with("_Z")) return mangled;
   if (__gcclibcxx_demangle_callback != nullptr) {
     Output output;
-    const bool whole = print(mangled.c_str(), output);
-    return whole && !output.full ? std::move(output.text) : mangled;
+    if (print(mangled.c_str(), output) && !output.full) return std::move(output.text);
+    return mangled;
   }
   if (!has_few_references(mangled)) return mangled;
   int status = 0;
