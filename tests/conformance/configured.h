@@ -31,7 +31,7 @@ CUresult launch_with(std::initializer_list<CUlaunchAttribute> attributes, CUfunc
   config.attrs = list.data();
   config.numAttrs = static_cast<unsigned>(list.size());
   const CUresult result = driver().cuLaunchKernelEx(&config, function, parameters, nullptr);
-  std::memset(static_cast<void*>(list.data()), 0xee, list.size() * sizeof list[0]);
+  if (!list.empty()) std::memset(static_cast<void*>(list.data()), 0xee, list.size() * sizeof list[0]);
   return tell("cuLaunchKernelEx", result);
 }
 

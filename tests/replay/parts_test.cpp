@@ -56,7 +56,7 @@ TEST(Variant, a_segment_that_takes_too_long_is_halved_until_it_is_short) {
   EXPECT_FALSE(variant.note_expiry(0));
   ASSERT_EQ(replay::Variant::wanted_cut(segment), 10u);
   variant.cut(10, 2);
-  segment.expiries = 0;
+  variant.segments.front().expiries = 0;
   variant.note_expiry(3);
   variant.note_expiry(3);
   EXPECT_EQ(replay::Variant::wanted_cut(variant.segments.front()), 5u);
