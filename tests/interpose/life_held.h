@@ -64,7 +64,9 @@ class Launcher {
   }
   Launcher(const Launcher&) = delete;
   Launcher& operator=(const Launcher&) = delete;
+  /// After one pass at least, so that every run tells the same; ten seconds at most.
   void stop() {
+    for (int waited = 0; passes_ == 0 && waited < 100000; ++waited) usleep(100);
     stop_ = true;
     thread_.join();
     note("launcher %s", passes_ > 0 ? "ran" : "did not run");
