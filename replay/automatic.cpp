@@ -24,7 +24,7 @@ constexpr std::uint32_t least_operations = 16;
 // An operation is recorded where it comes for the third time: what a program does while it starts comes twice at most.
 constexpr std::uint32_t least_seen = 2;
 constexpr std::uint16_t most_unfit = 3;
-// More copies for other addresses are made only as long as the program comes back to some of them.
+// Of one lane. The least recently used one makes room.
 constexpr std::size_t most_variants = 1024;
 
 }  // namespace
