@@ -14,6 +14,7 @@ Prints TAP: one line for each scenario, kind and entry point, with the number of
 import argparse
 import concurrent.futures
 import json
+import os
 import pathlib
 import sys
 import tempfile
@@ -203,7 +204,7 @@ def main():
     parser.add_argument("--full", action="store_true", help="every error, and more numbers")
     parser.add_argument("--iterations", type=int, default=12)
     parser.add_argument("--policy", default="replay")
-    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--jobs", type=int, default=max(2, os.cpu_count() or 2))
     parser.add_argument("--timeout", type=int, default=30)
     # A cuMemHostUnregister that fails does not wait, and a program that goes on all the same races with the device.
     parser.add_argument("--skip", nargs="*", default=["cuGetProcAddress_v2", "cuMemHostUnregister"],
