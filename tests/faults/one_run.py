@@ -97,7 +97,7 @@ def counters_fault(bare, run, log_may_fail):
     return "; ".join(counter_faults(final, bare.launches())) or None
 
 
-def differences(bare, run, with_trace=True, log_may_fail=False):
+def differences(bare, run, with_trace=True, log_may_fail=False, with_counters=True):
     """A sentence for each way in which the program could notice, or the counters do not add up."""
     if run.code != bare.code:
         yield f"exit code {bare.code} bare, {run.code} under Refrain: {run.errors[-300:]}"
@@ -107,5 +107,5 @@ def differences(bare, run, with_trace=True, log_may_fail=False):
     yield from (fault for fault in said_faults(run) if fault.removeprefix("printed: ") not in own)
     if with_trace and run.scenario not in ENDS_WITH_QUEUED_WORK:
         yield from compare(bare.trace, run.trace)
-    if (fault := counters_fault(bare, run, log_may_fail)) is not None:
+    if with_counters and (fault := counters_fault(bare, run, log_may_fail)) is not None:
         yield fault
