@@ -82,20 +82,36 @@ Decision Engine::Impl::hold_automatic(const Call& call, Thread& thread, CUresult
   thread.after_lane = lane;
   thread.automatic = pass;
   thread.after = After::ignored;
-  const PassGuard guard(*pass);
-  if (pass->epoch != now) demote(*pass);
-  order_coupled(*lane);
-  return follow_automatic(call, thread, *pass, *lane, result);
+  Decision decision;
+  {
+    const PassGuard guard(*pass);
+    if (pass->epoch != now) demote(*pass);
+    order_coupled(*lane);
+    decision = follow_automatic(call, thread, *pass, *lane, result);
+  }
+  build_when_due(*pass);
+  return decision;
+}
+
+void Engine::Impl::build_when_due(OpenRegion& pass) noexcept {
+  if (!pass.build_due.load(std::memory_order_relaxed)) return;
+  if (pass.build_due.exchange(false, std::memory_order_acq_rel)) build_pending(pass.region);
 }
 
 template <typename Call>
 Decision Engine::Impl::follow_automatic(const Call& call, Thread& thread, OpenRegion& pass, Lane& lane,
                                         CUresult& result) noexcept {
   // A call of this thread that orders ends what is recorded. What other threads do meanwhile comes at any time.
-  const bool ordered = pass.last_thread == &thread && pass.orders != thread.orders;
+  const bool same_thread = pass.last_thread == &thread;
+  const bool ordered = same_thread && pass.orders != thread.orders;
+  const bool waited = same_thread && pass.waited != thread.waited;
   pass.last_thread = &thread;
   pass.orders = thread.orders;
-  if (pass.state == OpenRegion::State::recording && ordered && pass.recording.size() != 0) finish_piece(pass);
+  pass.waited = thread.waited;
+  if (pass.state == OpenRegion::State::recording && ordered && pass.recording.size() != 0) {
+    pass.waits.after = waited;
+    finish_piece(pass);
+  }
   if (pass.state == OpenRegion::State::matching) {
     const Verdict verdict = expect(call, pass, lane);
     if (!verdict.equal) lose_place(pass, verdict.reason);
@@ -104,6 +120,7 @@ Decision Engine::Impl::follow_automatic(const Call& call, Thread& thread, OpenRe
     thread.after_token = token_of(call);
     if (pass.state == OpenRegion::State::recording && ends_before(pass, thread.after_token)) finish_piece(pass);
     if (pass.state == OpenRegion::State::choosing) find_place(call, thread.after_token, pass, lane);
+    if (pass.state == OpenRegion::State::recording && pass.recording.size() == 0) pass.waits = {waited, false};
   }
   if (pass.state == OpenRegion::State::matching) {
     if (take(call, pass, lane, result)) {
@@ -218,7 +235,10 @@ void Engine::Impl::end_piece_of(Thread& thread) noexcept {
   if (pass == nullptr || thread.cached_epoch != epoch.load(std::memory_order_acquire)) return;
   const PassGuard guard(*pass);
   if (pass->last_thread != &thread || pass->epoch != thread.cached_epoch) return;
-  if (pass->state == OpenRegion::State::recording && pass->recording.size() != 0) finish_piece(*pass);
+  if (pass->state == OpenRegion::State::recording && pass->recording.size() != 0) {
+    pass->waits.after = true;
+    finish_piece(*pass);
+  }
   if (pass->state == OpenRegion::State::matching && pass->cursor != 0) lose_place(*pass, Reason::early_order);
 }
 

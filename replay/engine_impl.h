@@ -136,6 +136,8 @@ struct Engine::Impl : ProcessGlance {
   bool ends_before(OpenRegion& pass, std::uint64_t token) noexcept;
   void count_unplaced(OpenRegion& pass, std::uint64_t token) noexcept;
   void finish_piece(OpenRegion& pass) noexcept;
+  /// Builds what a piece asked for when it ended. No lock may be held.
+  void build_when_due(OpenRegion& pass) noexcept;
   void lose_place(OpenRegion& pass, capture::Reason reason) noexcept;
   void begin_piece(OpenRegion& pass) noexcept;
   bool make_room_for_variant(Region& region) noexcept;
@@ -165,6 +167,8 @@ struct Engine::Impl : ProcessGlance {
   // ---- record.cpp
   template <typename Call>
   void passed(const Call& call, CUresult result) noexcept;
+  template <typename Call>
+  void step_on(const Call& call, CUresult result, Thread& thread, OpenRegion& pass) noexcept;
   template <typename Call>
   void record(const Call& call, OpenRegion& pass, Lane& lane, After after, capture::Reason why,
               std::uint64_t token) noexcept;

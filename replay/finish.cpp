@@ -56,7 +56,8 @@ void Engine::Impl::erase_dropped(Region& region) noexcept {
 
 Variant* Engine::Impl::add_variant(Region& region, OpenRegion& pass, capture::Sequence&& sequence,
                                    const Variant* model) noexcept try {
-  auto variant = std::make_unique<Variant>(std::move(sequence), region.next_variant, settings.segment_max);
+  auto variant = std::make_unique<Variant>(std::move(sequence), region.next_variant, settings.segment_min,
+                                           settings.segment_max, model != nullptr ? model->waits : pass.waits);
   for (std::uint16_t role = 0; role < pass.role_count; ++role) {
     const Lane& lane = *pass.roles[role];
     variant->role_contexts.push_back(lane.context);
@@ -229,7 +230,8 @@ void Engine::Impl::finish(OpenRegion& pass, bool may_build) noexcept {
     release(region, *std::exchange(pass.variant, nullptr));
   }
   pass.recording = {};
-  if (build_here) build_pending(&region);
+  if (build_here && region.is_automatic()) pass.build_due.store(true, std::memory_order_relaxed);
+  if (build_here && !region.is_automatic()) build_pending(&region);
   log_counters_when_due();
 }
 

@@ -6,6 +6,7 @@
 
 #include "replay/engine_impl.h"
 #include "replay/issue.h"
+#include "replay/planted_bug.h"
 
 #include <fmt/format.h>
 
@@ -34,13 +35,14 @@ CUresult Engine::Impl::launch_locked(Lane& lane) noexcept {
   }
   lane.issuing.store(true, std::memory_order_relaxed);
   std::uint64_t patched = 0;
-  CUresult result = segment.changed != 0 ? patch(driver, variant, segment, patched) : CUDA_SUCCESS;
+  constexpr bool drops = planted_bug == PlantedBug::dropped_launch;
+  CUresult result = segment.changed != 0 && !drops ? patch(driver, variant, segment, patched) : CUDA_SUCCESS;
   const Reason reason = result != CUDA_SUCCESS ? Reason::graph_patch_failed : Reason::graph_launch_failed;
-  if (result == CUDA_SUCCESS) result = driver.cuGraphLaunch(segment.exec, lane.stream);
+  if (result == CUDA_SUCCESS && !drops) result = driver.cuGraphLaunch(segment.exec, lane.stream);
   lane.issuing.store(false, std::memory_order_relaxed);
   if (result == CUDA_SUCCESS) {
     segment.last_stream = lane.stream;
-    segment.interruptions = 0;
+    if (segment.interruptions != 0) --segment.interruptions;
     ++segment.launches;
     pass.counters.replayed += segment.count;
     pass.counters.patched += patched;

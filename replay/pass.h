@@ -51,7 +51,10 @@ struct OpenRegion {
   std::uint64_t context = 0;            ///< where this pass begins
   std::vector<std::uint64_t> tokens;    ///< of the recording
   const Thread* last_thread = nullptr;  ///< that launched here, and
-  std::uint64_t orders = 0;             ///< how many ordering calls it had made then
+  std::uint64_t orders = 0;             ///< how many ordering calls it had made then, and
+  std::uint64_t waited = 0;             ///< how often it had waited for the device
+  Waits waits;                          ///< around the recording
+  std::atomic<bool> build_due{false};   ///< the next call that has let go of `lock` builds
   CallCounters counters;
   std::uint64_t moved_bytes = 0;  ///< of the shadow, by this pass
 
@@ -81,6 +84,7 @@ struct Thread : ThreadGlance {
   capture::Reason after_reason{};
   std::uint64_t after_token = 0;
   std::uint64_t orders = 0;         ///< ordering calls of this thread
+  std::uint64_t waited = 0;         ///< how often it waited for the device
   OpenRegion* automatic = nullptr;  ///< of the lane where it launched last outside of all ranges
   // The lane of the last call outside of all ranges.
   CUstream cached_stream = nullptr;

@@ -1,4 +1,5 @@
-// A fault that the Meson option `planted_bug` compiles in on purpose, to show that the tests find it. None otherwise.
+// A fault that is compiled in on purpose: by the Meson option `planted_bug` to show that the tests find it, in the
+// benchmark's library to show what could be gained at most. None otherwise.
 #pragma once
 
 namespace refrain::replay {
@@ -7,6 +8,7 @@ enum class PlantedBug {
   none,
   skipped_word,     ///< a changed fourth parameter of a kernel is not noticed
   forgotten_flush,  ///< an event is recorded without issuing what the stream's lane holds
+  dropped_launch,   ///< a complete segment is not launched at all: what a launch would cost if it cost nothing
 };
 
 #ifndef REFRAIN_PLANTED_BUG

@@ -103,39 +103,47 @@ void Engine::Impl::passed(const Call& call, CUresult result) noexcept {
   if (thread == nullptr) return;
   OpenRegion* pass = std::exchange(thread->after_pass, nullptr);
   if (pass == nullptr) return;
-  const PassGuard guard(*pass);
-  if (pass->region == nullptr) {
-    Thread::add(thread->outside_calls);
-    return;
+  {
+    const PassGuard guard(*pass);
+    if (pass->region == nullptr) {
+      Thread::add(thread->outside_calls);
+      return;
+    }
+    step_on(call, result, *thread, *pass);
   }
-  ++pass->counters.calls;
-  ++pass->counters.passed;
+  build_when_due(*pass);
+}
+
+template <typename Call>
+void Engine::Impl::step_on(const Call& call, CUresult result, Thread& thread, OpenRegion& pass) noexcept {
+  ++pass.counters.calls;
+  ++pass.counters.passed;
   if (result != CUDA_SUCCESS) {
     notice_error(result);
     // The device got nothing: the sequence goes on as if the call had not been made
-    if (thread->after != After::ignored) note(*pass, Reason::launch_error, "", "");
-    if (thread->after == After::mismatch && pass->variant != nullptr) {
-      const std::lock_guard lane_guard(thread->after_lane->lock);
-      pass->variant->note_interruption(pass->cursor);
+    if (thread.after != After::ignored) note(pass, Reason::launch_error, "", "");
+    if (thread.after == After::mismatch && pass.variant != nullptr) {
+      const std::lock_guard lane_guard(thread.after_lane->lock);
+      pass.variant->note_interruption(pass.cursor);
     }
     return;
   }
-  const bool recording = pass->state == OpenRegion::State::recording;
-  if (thread->after == After::recorded ? !recording
-                                       : thread->after != After::ignored && (pass->variant != thread->after_variant ||
-                                                                             pass->cursor != thread->after_cursor)) {
-    demote(*pass);  // another thread went on in this pass while the call was made: their order is not known
+  const bool recording = pass.state == OpenRegion::State::recording;
+  if (thread.after == After::recorded ? !recording
+                                       : thread.after != After::ignored && (pass.variant != thread.after_variant ||
+                                                                             pass.cursor != thread.after_cursor)) {
+    demote(pass);  // another thread went on in this pass while the call was made: their order is not known
     return;
   }
-  switch (thread->after) {
+  switch (thread.after) {
     case After::matched:
-      ++pass->cursor;
-      if (pass->region->is_automatic() && pass->cursor == pass->variant->sequence.size()) finish_piece(*pass);
+      ++pass.cursor;
+      if (pass.region->is_automatic() && pass.cursor == pass.variant->sequence.size()) finish_piece(pass);
       break;
-    case After::unplaced: count_unplaced(*pass, thread->after_token); break;
+    case After::unplaced: count_unplaced(pass, thread.after_token); break;
     case After::recorded:
     case After::mismatch:
-      record(call, *pass, *thread->after_lane, thread->after, thread->after_reason, thread->after_token);
+      record(call, pass, *thread.after_lane, thread.after, thread.after_reason, thread.after_token);
       break;
     case After::ignored: break;
   }

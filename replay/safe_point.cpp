@@ -12,7 +12,10 @@ namespace refrain::replay {
 using capture::Reason;
 
 void Engine::safe_point() noexcept {
-  if (Thread* thread = impl_->this_thread()) impl_->end_piece_of(*thread);
+  if (Thread* thread = impl_->this_thread()) {
+    ++thread->waited;
+    impl_->end_piece_of(*thread);
+  }
   if (impl_->builds_pending.load(std::memory_order_acquire)) impl_->build_pending(nullptr);
   if (impl_->has_retired.load(std::memory_order_acquire)) impl_->collect_retired();
 }

@@ -14,24 +14,37 @@ void Node::accept(const capture::Dimensions& block, std::uint32_t shared) noexce
   accepted_shared = std::max(accepted_shared, shared);
 }
 
-Variant::Variant(capture::Sequence recorded, std::uint32_t number, std::uint32_t segment_max)
-    : sequence(std::move(recorded)), nodes(sequence.size()), id(number) {
+Variant::Variant(capture::Sequence recorded, std::uint32_t number, std::uint32_t segment_min, std::uint32_t segment_max,
+                 Waits around)
+    : sequence(std::move(recorded)), nodes(sequence.size()), id(number), waits(around) {
   auto cut = sequence.breaks.begin();
+  std::uint32_t run = 0;  // where it began
   for (std::uint32_t index = 0; index < sequence.size(); ++index) {
     const capture::Operation& operation = sequence.operations[index];
     while (cut != sequence.breaks.end() && cut->before < index) ++cut;
     const bool is_cut = cut != sequence.breaks.end() && cut->before == index;
-    if (segments.empty() || is_cut || segments.back().role != operation.role || segments.back().count == segment_max) {
-      Segment& segment = segments.emplace_back();
-      segment.first = index;
-      segment.role = operation.role;
+    if (index != run && (is_cut || sequence.operations[run].role != operation.role)) {
+      add_segments(run, index, segment_min, segment_max);
+      run = index;
     }
-    ++segments.back().count;
-    nodes[index].segment = static_cast<std::uint32_t>(segments.size() - 1);
     std::uint32_t of_operation = 0;
     moved_address_bytes(sequence, sequence, index, of_operation);
     address_bytes += of_operation;
     nodes[index].accept(operation.block, operation.shared);
+  }
+  if (sequence.size() != 0) add_segments(run, sequence.size(), segment_min, segment_max);
+}
+
+void Variant::add_segments(std::uint32_t first, std::uint32_t end, std::uint32_t least, std::uint32_t most) {
+  const Waits around{waits.before && first == 0, waits.after && end == sequence.size()};
+  for (const std::uint32_t count : segment_lengths(end - first, least, most, around)) {
+    Segment& segment = segments.emplace_back();
+    segment.first = first;
+    segment.count = count;
+    segment.role = sequence.operations[first].role;
+    for (std::uint32_t index = first; index < first + count; ++index)
+      nodes[index].segment = static_cast<std::uint32_t>(segments.size() - 1);
+    first += count;
   }
 }
 
@@ -41,11 +54,24 @@ Segment* Variant::segment_around(std::uint32_t before) noexcept {
   return segment.first < before ? &segment : nullptr;
 }
 
+namespace {
+
+// What is issued one by one there costs several times what one graph more does, so that a branch that is taken one time
+// in eight is worth a cut. Three times in a row are enough at the beginning.
+constexpr std::uint32_t one_interruption = 8, interrupted_often = 3 * one_interruption;
+
+}  // namespace
+
 void Variant::note_interruption(std::uint32_t before) noexcept {
   Segment* segment = segment_around(before);
   if (segment == nullptr) return;
-  segment->interruptions = before == segment->interrupted_before ? segment->interruptions + 1 : 1;
-  segment->interrupted_before = before;
+  if (before == segment->interrupted_before || segment->interruptions < one_interruption) {
+    if (before != segment->interrupted_before) segment->interruptions = 0;
+    segment->interrupted_before = before;
+    segment->interruptions += one_interruption;
+  } else {
+    segment->interruptions -= one_interruption;  // another place: which of them it is, is not known yet
+  }
 }
 
 namespace {
@@ -64,7 +90,7 @@ bool Variant::note_expiry(std::uint32_t held) noexcept {
 }
 
 std::uint32_t Variant::wanted_cut(const Segment& segment) noexcept {
-  constexpr std::uint32_t interrupted_often = 3, late_often = 2;
+  constexpr std::uint32_t late_often = 2;
   if (segment.interruptions >= interrupted_often) return segment.interrupted_before;
   // The program takes longer for it than calls may be held.
   return segment.expiries >= late_often && segment.count > short_enough ? segment.first + segment.count / 2 : 0;

@@ -12,6 +12,7 @@
 #include "capture/sequence.h"
 #include "replay/driver.h"
 #include "replay/lane.h"
+#include "replay/segment_lengths.h"
 
 namespace refrain::replay {
 
@@ -22,7 +23,8 @@ struct Segment {
   State state = State::waits;
   std::uint16_t role = 0;
   std::uint16_t failures = 0;
-  // Where held calls had to be issued before the segment was complete, and how often in a row at that very place.
+  // Where held calls had to be issued before the segment was complete, and how often at that very place: each time adds
+  // some, a complete launch takes one away.
   std::uint32_t interrupted_before = 0;
   std::uint32_t interruptions = 0;
   // How often the timer had to issue what was held, with few complete launches in between.
@@ -55,8 +57,9 @@ struct Node {
 
 class Variant {
  public:
-  /// Cuts `sequence` into segments. May throw std::bad_alloc.
-  Variant(capture::Sequence sequence, std::uint32_t id, std::uint32_t segment_max);
+  /// Cuts `sequence` into segments of `segment_min` to `segment_max` operations where it can. May throw std::bad_alloc.
+  Variant(capture::Sequence sequence, std::uint32_t id, std::uint32_t segment_min, std::uint32_t segment_max,
+          Waits waits = {});
 
   capture::Sequence sequence;
   std::vector<Segment> segments;
@@ -67,6 +70,7 @@ class Variant {
   std::vector<CUstream> role_streams;  ///< last seen; nullptr for the legacy stream or after the stream ended
 
   const std::uint32_t id;
+  const Waits waits;
   // Of an automatic region only: where it begins, and one word an operation (trail.h).
   std::uint64_t context = 0;
   std::vector<std::uint64_t> tokens;
@@ -109,6 +113,9 @@ class Variant {
   void mark_addresses_changed(Segment& segment) noexcept;
   /// Host memory in bytes.
   std::size_t memory() const noexcept;
+
+ private:
+  void add_segments(std::uint32_t first, std::uint32_t end, std::uint32_t least, std::uint32_t most);
 };
 
 }  // namespace refrain::replay

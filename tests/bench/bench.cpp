@@ -84,6 +84,29 @@ void measure_range(const char* name, Launch& launch, int rounds, int changed) {
   print((std::string(name) + ".with_launch").c_str(), parameters, whole);
 }
 
+// A training step without ranges: a sequence of kernels in an order that repeats only from step to step, then a wait.
+// Each launch has addresses of its own; they are the same in each `period`-th step, 0: never.
+void measure_automatic(const char* name, std::vector<Launch>& kernels, int rounds, std::uint64_t period) {
+  constexpr std::uint64_t steps_before = 32, operations = 768, base = 0x7f0000000000;
+  constexpr std::uint64_t large = 0x100000;
+  std::vector<double> each;
+  for (std::uint64_t step = 0; step < steps_before + static_cast<std::uint64_t>(rounds); ++step) {
+    const std::uint64_t place = period != 0 ? step % period : step;
+    std::uint64_t order = 1;
+    const double start = now_ns();
+    for (std::uint64_t index = 0; index < operations; ++index) {
+      order = order * 6364136223846793005u + 1442695040888963407u;
+      Launch& launch = kernels[order >> 62];
+      launch.values[0] = base + (place * operations + index) * large;
+      launch.values.back() = launch.values[0] + large / 2;
+      launch(1);
+    }
+    if (step >= steps_before) each.push_back((now_ns() - start) / operations);
+    check(driver().cuCtxSynchronize(), "cuCtxSynchronize");
+  }
+  print(name, static_cast<int>(period), each);
+}
+
 void measure_refused(Launch& launch, int rounds) {
   std::vector<double> each;
   for (int round = 0; round < rounds; ++round) {
@@ -154,6 +177,12 @@ int main(int argc, char** argv) {
     const std::string segments = "segments_" + std::to_string(parameters);
     measure_range(segments.c_str(), launch, rounds, 0);
   }
+  std::vector<Launch> kernels;
+  kernels.reserve(4);
+  for (int parameters : {1, 8, 8, 20}) kernels.emplace_back(module, parameters);
+  measure_automatic("automatic", kernels, rounds, 1);
+  measure_automatic("automatic", kernels, rounds, 2);
+  measure_automatic("automatic", kernels, rounds, 0);
   measure_query(rounds);
   measure_nvtx("unmatched", rounds);
   measure_nvtx("hold_empty", rounds);

@@ -34,7 +34,7 @@ class Compare : public testing::Test {
     add(sequence, rows, nullptr);
     add(sequence, copy, nullptr);
     sequence.functions.push_back(function);
-    variant = std::make_unique<replay::Variant>(std::move(sequence), 0, 32);
+    variant = std::make_unique<replay::Variant>(std::move(sequence), 0, 2, 32);
   }
 
   template <typename Call>
@@ -168,7 +168,7 @@ TEST_F(Compare, a_launch_with_attributes_keeps_its_configuration) {
   cooperative.cooperative = true;
   add(sequence, cooperative, function.get());
   sequence.functions.push_back(function);
-  replay::Variant with_attribute(std::move(sequence), 0, 32);
+  replay::Variant with_attribute(std::move(sequence), 0, 2, 32);
   EXPECT_TRUE(replay::compare(cooperative, with_attribute, 0, rule).equal);
   cooperative.grid = {2, 1, 1};
   EXPECT_FALSE(replay::compare(cooperative, with_attribute, 0, rule).equal);

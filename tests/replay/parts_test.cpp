@@ -31,22 +31,50 @@ capture::Sequence sequence_of(std::initializer_list<std::uint16_t> roles) {
 
 TEST(Variant, is_cut_by_length_stream_and_breaks) {
   capture::Sequence sequence = sequence_of({0, 0, 0, 1, 1, 0});
-  replay::Variant by_stream(sequence.prefix(6), 0, 32);
+  replay::Variant by_stream(sequence.prefix(6), 0, 2, 32);
   ASSERT_EQ(by_stream.segments.size(), 3u);
   EXPECT_EQ(by_stream.segments[1].first, 3u);
   EXPECT_EQ(by_stream.segments[1].count, 2u);
-  replay::Variant by_length(sequence.prefix(6), 0, 2);
+  replay::Variant by_length(sequence.prefix(6), 0, 2, 2);
   EXPECT_EQ(by_length.segments.size(), 4u);
   capture::Sequence with_break = sequence_of({0});
   with_break.add_break("cuEventRecord");
   Operation operation = with_break.operations[0];
   with_break.append(operation, {}, {});
-  replay::Variant cut(std::move(with_break), 0, 32);
+  replay::Variant cut(std::move(with_break), 0, 2, 32);
   EXPECT_EQ(cut.segments.size(), 2u);
 }
 
+TEST(SegmentLengths, are_even_and_short_next_to_waits) {
+  using Lengths = std::vector<std::uint32_t>;
+  EXPECT_EQ(replay::segment_lengths(33, 2, 32, {}), (Lengths{17, 16}));
+  EXPECT_EQ(replay::segment_lengths(32, 2, 32, {}), (Lengths{32}));
+  EXPECT_EQ(replay::segment_lengths(3, 2, 32, {true, true}), (Lengths{3}));
+  EXPECT_EQ(replay::segment_lengths(9, 2, 32, {true, true}), (Lengths{5, 4}));
+  EXPECT_EQ(replay::segment_lengths(40, 2, 32, {true, true}), (Lengths{4, 8, 16, 8, 4}));
+  EXPECT_EQ(replay::segment_lengths(60, 2, 32, {true, false}), (Lengths{4, 8, 16, 32}));
+  EXPECT_EQ(replay::segment_lengths(60, 2, 32, {false, true}), (Lengths{32, 16, 8, 4}));
+  EXPECT_EQ(replay::segment_lengths(20, 6, 7, {true, true}), (Lengths{6, 7, 7}));
+}
+
+TEST(SegmentLengths, add_up_and_keep_the_bounds) {
+  for (std::uint32_t count = 1; count < 200; ++count) {
+    for (const std::uint32_t most : {1u, 2u, 5u, 32u, 64u}) {
+      for (const replay::Waits waits : {replay::Waits{false, false}, {true, false}, {false, true}, {true, true}}) {
+        std::uint32_t sum = 0;
+        for (const std::uint32_t length : replay::segment_lengths(count, 1, most, waits)) {
+          EXPECT_LE(length, most);
+          EXPECT_GE(length, 1u);
+          sum += length;
+        }
+        EXPECT_EQ(sum, count);
+      }
+    }
+  }
+}
+
 TEST(Variant, a_segment_that_takes_too_long_is_halved_until_it_is_short) {
-  replay::Variant variant(sequence_of({0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}), 0, 32);
+  replay::Variant variant(sequence_of({0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}), 0, 2, 32);
   replay::Segment& segment = variant.segments.front();
   EXPECT_FALSE(variant.note_expiry(0));
   EXPECT_EQ(replay::Variant::wanted_cut(segment), 0u) << "once is chance";
