@@ -1,0 +1,35 @@
+"""The performance jobs: how each is run, what is wanted of it. Owns no state; imports nothing that is slow.
+
+Units: seconds, steps; shares and ratios as fractions.
+"""
+
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    kind: str  # "torch" and "jax": a job of perf_process.py; "thin": a mode of the C++ program
+    seconds: float  # what one run is expected to need at most, with 100 steps an arm; for keeping within the limit
+    targets: tuple = ()  # (figure, "least" or "most", value)
+    bound: bool = False  # whether the bound is measured as well
+    steps: int = 0  # steps of each arm where the number asked for does not fit the job, else 0
+    block_steps: int = 10
+    warm_up: int = 0  # 0: as asked for
+    arguments: tuple = ()
+
+
+# In the order of a full run: the first ones say most, what is slow to start comes last.
+JOBS = {
+    "gpt2": Plan("torch", 40, (("replayed", "least", 0.97), ("gain_share", "least", 0.90)), bound=True),
+    "mixtral": Plan("torch", 45, (("replayed", "least", 0.95), ("gain_share", "least", 0.85)), bound=True),
+    "thin": Plan("thin", 15, (("ratio", "most", 0.45),), bound=True, steps=1000, block_steps=50, warm_up=200),
+    "jax": Plan("jax", 40, (("ratio", "most", 0.70),), bound=True, steps=500, block_steps=50, warm_up=200),
+    "queue": Plan("thin", 15, (("gap_removed", "least", 0.50),), steps=200, block_steps=20, arguments=("--mode", "queue")),
+    "gpu_bound": Plan("torch", 45, (("ratio", "most", 1.005),)),
+    "changing_shapes": Plan("torch", 30, (("ratio", "most", 1.01),), steps=900, block_steps=50),
+    "mixtral_loop": Plan("torch", 90, (("ratio", "most", 1.01),)),
+    "moe": Plan("torch", 60, bound=True),
+    "moe_plain": Plan("torch", 60),  # the same without NVTX ranges
+    "gpt2_compiled": Plan("torch", 120, (("gain_share", "least", 0.85),), bound=True),
+}
+DEFAULT = tuple(name for name in JOBS if name != "moe_plain")

@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+"""One performance job in a process of its own: times in interleaved blocks, or a checksum after so many steps.
+
+Run by perf.py. Times need refrain_pause and refrain_resume, of Refrain or of the library of the bound; both arms share
+warm-up, clocks, allocator and machine, so that their ratio is the library's effect alone.
+"""
+
+import argparse
+import gc
+import json
+import sys
+import time
+
+from perf_plan import JOBS
+from perf_statistics import add, summarise
+from refrain_control import Control, difference
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--job", required=True, choices=[name for name, plan in JOBS.items() if plan.kind != "thin"])
+    parser.add_argument("--exact", action="store_true", help="only run --steps steps and write the checksum")
+    parser.add_argument("--steps", type=int, default=100, help="steps of each arm, or of the job with --exact")
+    parser.add_argument("--block-steps", type=int, default=10)
+    parser.add_argument("--skip", type=int, default=2, help="steps after a change of arm that are not timed")
+    parser.add_argument("--warm-up", type=int, default=60)
+    parser.add_argument("--no-counters", action="store_true", help="the library counts nothing: the one of the bound")
+    parser.add_argument("--bare", action="store_true", help="no library at all: both arms are the same; to try a job")
+    parser.add_argument("--device", default="cuda", choices=["cuda", "cpu"])
+    parser.add_argument("--tiny", action="store_true", help="a small model, to try a job")
+    parser.add_argument("--no-deterministic", action="store_true", help="the kernels that PyTorch takes by itself")
+    parser.add_argument("--out", required=True, help="file for the result")
+    return parser.parse_args()
+
+
+def make_job(options):
+    """The job after its first step. One that a strict demand for determinism refuses gets the weak one."""
+    if JOBS[options.job].kind == "jax":
+        import jax_job
+        job = jax_job.Job(options)
+        job.step()
+        return job
+    import perf_jobs
+    try:
+        job = perf_jobs.make(options, strict=True)
+        job.step()
+    except RuntimeError as error:
+        if "deterministic" not in str(error):
+            raise
+        print(f"{options.job}: only warned of: {str(error).splitlines()[0][:200]}", file=sys.stderr)
+        job = perf_jobs.make(options, strict=False)
+        job.step()
+    return job
+
+
+def block(job, steps):
+    """`steps` steps between two waits for the device: ms a step, and when each step returned."""
+    job.wait()
+    began = last = time.perf_counter()
+    times = []
+    for _ in range(steps):
+        job.step()
+        now = time.perf_counter()
+        times.append((now - last) * 1e3)
+        last = now
+    job.wait()
+    end = time.perf_counter()
+    times[-1] += (end - last) * 1e3
+    return {"ms_per_step": (end - began) * 1e3 / steps, "steps_ms": times}
+
+
+def measure(job, control, options):
+    """Raw measurement (perf_statistics.py) of a job that is warm."""
+    blocks, counters = [], None
+    for pair in range(max(1, options.steps // options.block_steps)):
+        # The order of the arms changes, so that a drift does not favour one.
+        for arm in ("eager", "replay") if pair % 2 == 0 else ("replay", "eager"):
+            if arm == "eager":
+                control.pause()
+            for _ in range(options.skip):
+                job.step()
+            job.wait()
+            before = control.statistics()
+            blocks.append({"arm": arm, **block(job, options.block_steps)})
+            after = control.statistics()
+            if arm == "eager":
+                control.resume()
+            elif before and after:
+                counters = add(counters, difference(after, before))
+    raw = {"blocks": blocks, "counters": counters}
+    last = control.statistics()
+    if last:
+        raw["graph_bytes"] = last["graph_bytes"]
+    return raw
+
+
+class NoLibrary:
+    """Stands for the library where there is none."""
+
+    def pause(self):
+        pass
+
+    resume = pause
+
+    def statistics(self):
+        return None
+
+
+def main():
+    options = parse()
+    began = time.perf_counter()
+    job = make_job(options)
+    result = {"job": options.job, "about": job.about()}
+    if options.exact:
+        for _ in range(options.steps - 1):
+            job.step()
+        result["steps"] = options.steps
+    else:
+        for _ in range(options.warm_up - 1):
+            job.step()
+        job.wait()
+        control = NoLibrary() if options.bare else Control()
+        if not options.bare and control.functions["refrain_pause"] is None:
+            print("no library with refrain_pause is loaded", file=sys.stderr)
+            return 2
+        if not options.bare and not options.no_counters and not control.loaded():
+            print("Refrain is loaded, but off in this process", file=sys.stderr)
+            return 2
+        gc.collect()
+        gc.freeze()
+        ready = time.perf_counter()
+        result.update(measure(job, control, options))
+        result["figures"] = summarise(result)
+        result["measuring_s"] = time.perf_counter() - ready
+    # After dropped launches the numbers mean nothing, and reading them may fail.
+    if not options.no_counters:
+        result["checksum"] = job.finish()
+    result["process_s"] = time.perf_counter() - began
+    with open(options.out, "w", encoding="utf-8") as file:
+        json.dump(result, file)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

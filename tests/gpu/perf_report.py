@@ -1,0 +1,99 @@
+"""What the performance jobs showed, as lines, as a table in Markdown and as JSON. Pure, but for write()."""
+
+import datetime
+import json
+
+from perf_plan import JOBS
+from perf_statistics import gain_share, judge
+
+COLUMNS = ("job", "eager ms", "replay ms", "ratio", "bound", "share of gain", "replayed", "patched", "ops a graph", "CV eager",
+           "CV replay", "target", "reached", "exact")
+SYMBOLS = {"least": ">=", "most": "<="}
+
+
+def complete(result):
+    """Adds what needs more than one run: bound, share of the gain, the verdict."""
+    figures = dict(result.get("figures") or {})
+    bound = result.get("bound_figures")
+    if figures and bound:
+        figures["bound_ratio"] = bound["ratio"]
+        share = gain_share(figures["ratio"], bound["ratio"])
+        if share is not None:
+            figures["gain_share"] = share
+    if figures:
+        result["figures"] = figures
+    result["targets"] = judge(figures, JOBS[result["job"]].targets)
+    return result
+
+
+def shown(value, pattern):
+    return "" if value is None else pattern.format(value)
+
+
+def target_text(result, with_seen=False):
+    """What is wanted, and what was seen where the table has no column for it."""
+    words = []
+    for figure, direction, wanted, seen, _ in result["targets"]:
+        word = f"{figure.replace('_', ' ')} {SYMBOLS[direction]} {wanted:g}"
+        if with_seen:
+            word += f" (seen {shown(seen, '{:.3f}') or 'nothing'})"
+        words.append(word)
+    return ", ".join(words)
+
+
+def reached_text(result):
+    if not result["targets"]:
+        return ""
+    return ", ".join({True: "yes", False: "NO", None: "?"}[reached] for *_, reached in result["targets"])
+
+
+def exact_text(result):
+    exact = result.get("exact")
+    return "" if exact is None else "bit-equal" if exact["equal"] else "DIFFERENT"
+
+
+def row(result):
+    f = result.get("figures", {})
+    return (result["job"], shown(f.get("eager_ms"), "{:.3f}"), shown(f.get("replay_ms"), "{:.3f}"),
+            shown(f.get("ratio"), "{:.4f}"), shown(f.get("bound_ratio"), "{:.4f}"), shown(f.get("gain_share"), "{:.1%}"),
+            shown(f.get("replayed"), "{:.2%}"), shown(f.get("patched"), "{:.1%}"),
+            shown(f.get("operations_per_graph"), "{:.1f}"), shown(f.get("cv_eager"), "{:.1%}"),
+            shown(f.get("cv_replay"), "{:.1%}"), target_text(result), reached_text(result), exact_text(result))
+
+
+def line(result):
+    """One line for a job, as it ends."""
+    f = result.get("figures", {})
+    parts = []
+    if f:
+        parts.append(f"eager {f['eager_ms']:.3f} ms, replay {f['replay_ms']:.3f} ms, ratio {f['ratio']:.4f} "
+                     f"(paired {f['paired_ratio']:.4f}, {f['block_ratios'][0]:.3f} to {f['block_ratios'][1]:.3f}), "
+                     f"CV {f['cv_eager']:.1%} / {f['cv_replay']:.1%}")
+    if "bound_ratio" in f:
+        parts.append(f"bound {f['bound_ratio']:.4f}, share of gain {shown(f.get('gain_share'), '{:.1%}') or 'none'}")
+    if "replayed" in f:
+        parts.append(f"replayed {f['replayed']:.2%}, held {f['held']:.2%}, patched {f['patched']:.1%}, "
+                     f"{f['operations_per_graph']:.1f} ops a graph, graphs {f.get('graph_bytes', 0) / 2**20:.1f} MiB")
+    if "gap_removed" in f:
+        parts.append(f"gap {f['gap_eager_us']:.3f} -> {f['gap_replay_us']:.3f} us")
+    if exact_text(result):
+        parts.append(exact_text(result))
+    if f and result["targets"]:
+        parts.append(f"wanted {target_text(result, with_seen=True)}: {reached_text(result)}")
+    return f"{result['job']}: " + "; ".join(parts + result["notes"])
+
+
+def table(results, head):
+    lines = [head, "", "| " + " | ".join(COLUMNS) + " |", "|" + "---|" * len(COLUMNS)]
+    lines += ["| " + " | ".join(row(result)) + " |" for result in results]
+    notes = [f"- {result['job']}: {note}" for result in results for note in result["notes"]]
+    return "\n".join(lines + ([""] + notes if notes else [])) + "\n"
+
+
+def write(out, results, machine, given):
+    """perf.json and perf.md; after every job, so that a run that is cut off leaves what it has."""
+    date = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d")
+    about = {"date": date, **machine, "command": f"scripts/gpu-check --perf {' '.join(given)}".strip()}
+    (out / "perf.json").write_text(json.dumps({**about, "jobs": results}, indent=1), encoding="utf-8")
+    head = f"### {machine['gpu']}, {date}\n\nDriver {machine['driver']}; command `{about['command']}`."
+    (out / "perf.md").write_text(table(results, head), encoding="utf-8")

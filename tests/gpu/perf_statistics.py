@@ -1,0 +1,80 @@
+"""What interleaved blocks of steps say. Pure: raw measurements in, figures out. Units: ms, fractions, bytes.
+
+A raw measurement is {"blocks": [{"arm", "ms_per_step", "steps_ms"}, ...] in the order of their running, "counters": sums
+over the replay blocks or None}. The program in C++ writes the same.
+"""
+
+import statistics
+
+
+def variation(values):
+    """Coefficient of variation, as a fraction; 0 where there is nothing to vary."""
+    mean = statistics.fmean(values) if values else 0.0
+    return statistics.stdev(values) / mean if len(values) > 1 and mean else 0.0
+
+
+def of_arm(raw, arm, key):
+    return [block[key] for block in raw["blocks"] if block["arm"] == arm]
+
+
+def add(total, part):
+    """Sum of two sets of counters; None stands for none."""
+    if total is None or part is None:
+        return part if total is None else total
+    return {name: total[name] + part[name] for name in part}
+
+
+def shares(counters):
+    """What the counters of the replay blocks say; an empty set without counters."""
+    if not counters:
+        return {}
+
+    def fraction(part, whole):
+        return counters[part] / counters[whole] if counters[whole] else 0.0
+
+    return {"replayed": fraction("replayed", "calls"), "held": fraction("held", "calls"),
+            "patched": fraction("patched", "replayed"), "operations_per_graph": fraction("replayed", "graph_launches"),
+            "fallbacks": counters["fallbacks"]}
+
+
+def summarise(raw):
+    """Figures of one run. Fails with ValueError where an arm has no block."""
+    eager, replay = of_arm(raw, "eager", "ms_per_step"), of_arm(raw, "replay", "ms_per_step")
+    if not eager or len(eager) != len(replay):
+        raise ValueError(f"{len(eager)} eager and {len(replay)} replay blocks")
+    paired = [r / e for e, r in zip(eager, replay)]
+    figures = {"eager_ms": statistics.median(eager), "replay_ms": statistics.median(replay),
+               "ratio": statistics.median(replay) / statistics.median(eager), "paired_ratio": statistics.median(paired),
+               "block_ratios": [min(paired), max(paired)], "blocks": len(paired),
+               "cv_blocks_eager": variation(eager), "cv_blocks_replay": variation(replay)}
+    for arm in ("eager", "replay"):
+        steps = sum(of_arm(raw, arm, "steps_ms"), [])
+        figures[f"cv_{arm}"] = variation(steps)
+        figures[f"steps_{arm}"] = len(steps)
+    figures.update(shares(raw.get("counters")))
+    if "graph_bytes" in raw:
+        figures["graph_bytes"] = raw["graph_bytes"]
+    if "spin_us" in raw:
+        figures.update(gaps(raw, figures))
+    return figures
+
+
+def gaps(raw, figures):
+    """Time between two kernels in us: what a kernel takes in a full queue beyond its own work."""
+    eager, replay = (figures[f"{arm}_ms"] * 1e3 / raw["kernels_per_step"] - raw["spin_us"] for arm in ("eager", "replay"))
+    return {"gap_eager_us": eager, "gap_replay_us": replay, "gap_removed": 1 - replay / eager if eager > 0 else 0.0}
+
+
+def gain_share(ratio, bound_ratio):
+    """Part of the possible gain that was reached; None where the bound gains nothing."""
+    return (1 - ratio) / (1 - bound_ratio) if bound_ratio < 1 else None
+
+
+def judge(figures, targets):
+    """[(figure, "least" or "most", wanted, seen, reached)]; seen and reached are None where nothing was measured."""
+    judged = []
+    for figure, direction, wanted in targets:
+        seen = figures.get(figure)
+        reached = None if seen is None else seen >= wanted if direction == "least" else seen <= wanted
+        judged.append((figure, direction, wanted, seen, reached))
+    return judged
