@@ -55,7 +55,7 @@ void Engine::Impl::begin_piece(OpenRegion& pass) noexcept {
   pass.holding = nullptr;
   pass.role_count = 0;
   pass.counters = {};
-  pass.moved_bytes = 0;
+  pass.moved = 0;
   pass.tokens.clear();
   const std::lock_guard guard(pass.region->lock);
   pass.number = ++pass.region->passes;
@@ -119,6 +119,7 @@ Decision Engine::Impl::follow_automatic(const Call& call, Thread& thread, OpenRe
   if (pass.state != OpenRegion::State::matching) {
     thread.after_token = token_of(call);
     if (pass.state == OpenRegion::State::recording && ends_before(pass, thread.after_token)) finish_piece(pass);
+    if (std::exchange(pass.follows_piece, false)) note_end(*pass.region, ordered);
     if (pass.state == OpenRegion::State::choosing) find_place(call, thread.after_token, pass, lane);
     if (pass.state == OpenRegion::State::recording && pass.recording.size() == 0) pass.waits = {waited, false};
   }
@@ -201,6 +202,20 @@ bool Engine::Impl::make_room_for_variant(Region& region) noexcept {
   return true;
 }
 
+// A short piece ended at a call that orders. Where that call does not come any more, as an allocation of the first
+// steps does not, it is left behind with those of its kind, and a longer one is recorded.
+void Engine::Impl::note_end(Region& region, bool ordered) noexcept {
+  constexpr std::uint32_t often = 3;
+  const std::lock_guard guard(region.lock);
+  Variant* ended = region.last;
+  if (ended == nullptr || ended->sequence.size() >= least_operations) return;
+  ended->needless_ends = ordered ? 0 : ended->needless_ends + 1;
+  if (ended->needless_ends < often) return;
+  const std::uint32_t size = ended->sequence.size();
+  region.for_each_at(ended->context, [&](Variant& variant) { variant.dropped |= variant.sequence.size() == size; });
+  erase_dropped(region);
+}
+
 void Engine::Impl::count_unplaced(OpenRegion& pass, std::uint64_t token) noexcept {
   Trail& trail = *pass.region->trail;
   {
@@ -228,6 +243,7 @@ void Engine::Impl::finish_piece(OpenRegion& pass) noexcept {
   }
   finish(pass, true);
   begin_piece(pass);
+  pass.follows_piece = true;
 }
 
 void Engine::Impl::end_piece_of(Thread& thread) noexcept {

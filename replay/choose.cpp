@@ -73,12 +73,16 @@ template <typename Call>
 Variant* Engine::Impl::likeliest(const Call& call, Region& region, Lane& lane, std::uint64_t context,
                                  Variant*& oldest) noexcept {
   auto fits = [&](const Variant& variant) { return begins(call, variant, region, lane); };
-  // The likeliest first: what followed last time. Then whatever had most of these addresses. Then, for addresses never
+  // The likeliest first: what followed the time before last, which is what followed last time where addresses come back
+  // in each step; then that. Then whatever had most of these addresses. Then, for addresses never
   // seen, what followed last time all the same, or the variant that is patched for such.
   constexpr unsigned probably_same = 50;
-  Variant* const next = region.last != nullptr ? region.last->successor : nullptr;
+  Variant* const other = region.last != nullptr ? region.last->followers.last : nullptr;
+  Variant* const next =
+      other != nullptr && region.last->followers.before != nullptr ? region.last->followers.before : other;
   const bool next_fits = next != nullptr && fits(*next);
   Variant* chosen = next_fits && (next->moves || likeness(call, *next, 0) >= surely_same) ? next : nullptr;
+  if (chosen == nullptr && other != next && fits(*other) && likeness(call, *other, 0) >= surely_same) chosen = other;
   Variant* oldest_built = nullptr;
   unsigned most_alike = probably_same - 1;
   if (chosen != nullptr) return chosen;
@@ -99,6 +103,8 @@ Variant* Engine::Impl::likeliest(const Call& call, Region& region, Lane& lane, s
     chosen = next;
     if (++next->moved >= moved_often) next->moves = true;  // no use in searching by addresses for this one
   }
+  // A copy for these addresses that is not built yet is left alone where another one can be patched meanwhile.
+  if (chosen != nullptr && !is_built(*chosen) && oldest_built != nullptr) return oldest_built;
   return chosen != nullptr ? chosen : oldest_built;
 }
 

@@ -20,6 +20,7 @@
 #include "replay/lane.h"
 #include "replay/match.h"
 #include "replay/pass.h"
+#include "replay/planted_bug.h"
 #include "replay/region.h"
 #include "replay/timer.h"
 
@@ -77,6 +78,12 @@ struct Engine::Impl : ProcessGlance {
   /// Steps when what open passes rely on may have changed. No two engines of a process ever have the same one.
   std::atomic<std::uint64_t> epoch{1};
   std::atomic<bool> device_failed{false};
+  std::atomic<bool> was_resumed{false};
+  /// True when nothing is issued at all (planted_bug.h).
+  bool drops() const noexcept {
+    return planted_bug == PlantedBug::dropped_launch && was_resumed.load(std::memory_order_relaxed) &&
+           pauses.load(std::memory_order_relaxed) == 0;
+  }
   std::atomic<int> captures_active{0};
   std::atomic<std::uint64_t> memory_generation{1};
   std::atomic<bool> builds_pending{false};
@@ -134,6 +141,7 @@ struct Engine::Impl : ProcessGlance {
   /// The program waited for the device on this thread: the piece that it was in ends here.
   void end_piece_of(Thread& thread) noexcept;
   bool ends_before(OpenRegion& pass, std::uint64_t token) noexcept;
+  void note_end(Region& region, bool ordered) noexcept;
   void count_unplaced(OpenRegion& pass, std::uint64_t token) noexcept;
   void finish_piece(OpenRegion& pass) noexcept;
   /// Builds what a piece asked for when it ended. No lock may be held.

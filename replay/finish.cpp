@@ -45,7 +45,7 @@ void Engine::Impl::erase_dropped(Region& region) noexcept {
     for (Segment& segment : variant->segments) retire(segment);
     for (const std::unique_ptr<Variant>& other : region.variants) {
       // A variant that was erased in this sweep has been moved from.
-      if (other != nullptr && other->successor == variant.get()) other->successor = nullptr;
+      if (other != nullptr) other->followers.forget(variant.get());
     }
     if (region.last == variant.get()) region.last = nullptr;
     if (region.is_automatic()) region.trail->forget(*variant);
@@ -111,15 +111,17 @@ void Engine::Impl::demote(OpenRegion& pass) noexcept {
   pass.epoch = epoch.load(std::memory_order_acquire);
 }
 
-// The variant that has the addresses which `done` was patched to nearly everywhere in this pass: one that exists, or a
+// The variant that has the addresses which much of `done` was patched to in this pass: one that exists, or a
 // copy. What follows is learnt for that one, so that the next round needs no patch; `done` stays the one for new
 // addresses.
 Variant* Engine::Impl::keep_addresses(Region& region, OpenRegion& pass, Variant& done) noexcept {
   done.last_use = pass.number;
+  const std::uint32_t size = done.sequence.size();
   Variant* same = nullptr;
   region.for_each_at(done.context, [&](Variant& known) {
-    if (same == nullptr && &known != &done && !known.busy && !known.dropped && is_same_place(known, done.sequence) &&
-        roles_fit(known, pass))
+    const bool equal = known.addresses == done.addresses && known.sequence.size() == size &&
+                       known.sequence.structure(size) == done.sequence.structure(size);
+    if (same == nullptr && equal && &known != &done && !known.busy && !known.dropped && roles_fit(known, pass))
       same = &known;
   });
   if (same != nullptr) return same;
@@ -181,9 +183,12 @@ Variant* Engine::Impl::settle(Region& region, OpenRegion& pass, bool& is_new_sho
   Variant& followed = *pass.variant;
   if (region.replays) learn_cut(followed);
   if (pass.cursor == followed.sequence.size()) {
-    followed.scratch = 2 * pass.moved_bytes > followed.address_bytes;
-    if (!followed.scratch && std::exchange(followed.is_copy, false)) ++region.copies_used;
-    return followed.scratch ? keep_addresses(region, pass, followed) : &followed;
+    const std::uint32_t size = followed.sequence.size();
+    followed.scratch = 2 * pass.moved > size;
+    if (pass.moved != 0) followed.addresses = address_hash(followed.sequence);
+    const bool moved_much = 4 * pass.moved >= size;
+    if (!moved_much && std::exchange(followed.is_copy, false)) ++region.copies_used;
+    return moved_much ? keep_addresses(region, pass, followed) : &followed;
   }
   if (region.is_automatic()) return nullptr;
   const std::uint64_t structure = followed.sequence.structure(pass.cursor);
@@ -210,7 +215,7 @@ void Engine::Impl::finish(OpenRegion& pass, bool may_build) noexcept {
     if (Variant* done = settle(region, pass, is_new_short)) {
       done->last_use = pass.number;
       ++done->passes;
-      if (region.last != nullptr) region.last->successor = done;
+      if (region.last != nullptr) region.last->followers.learn(done);
       region.last = done;
       const bool waits = std::any_of(done->segments.begin(), done->segments.end(),
                                      [](const Segment& segment) { return segment.state == Segment::State::waits; });

@@ -35,10 +35,10 @@ CUresult Engine::Impl::launch_locked(Lane& lane) noexcept {
   }
   lane.issuing.store(true, std::memory_order_relaxed);
   std::uint64_t patched = 0;
-  constexpr bool drops = planted_bug == PlantedBug::dropped_launch;
-  CUresult result = segment.changed != 0 && !drops ? patch(driver, variant, segment, patched) : CUDA_SUCCESS;
+  const bool dropped = drops();
+  CUresult result = segment.changed != 0 && !dropped ? patch(driver, variant, segment, patched) : CUDA_SUCCESS;
   const Reason reason = result != CUDA_SUCCESS ? Reason::graph_patch_failed : Reason::graph_launch_failed;
-  if (result == CUDA_SUCCESS && !drops) result = driver.cuGraphLaunch(segment.exec, lane.stream);
+  if (result == CUDA_SUCCESS && !dropped) result = driver.cuGraphLaunch(segment.exec, lane.stream);
   lane.issuing.store(false, std::memory_order_relaxed);
   if (result == CUDA_SUCCESS) {
     segment.last_stream = lane.stream;
@@ -134,7 +134,7 @@ CUresult Engine::Impl::flush_locked(Lane& lane, Reason reason, const char* cause
   lane.issuing.store(true, std::memory_order_relaxed);
   {
     const CurrentContext current(driver, lane.context);
-    for (std::uint32_t index = lane.held_first; index < lane.held_first + count; ++index) {
+    for (std::uint32_t index = lane.held_first; index < lane.held_first + count && !drops(); ++index) {
       const CUresult result = issue(driver, variant.sequence, variant.sequence.operations[index], lane.stream);
       if (first_error == CUDA_SUCCESS) first_error = result;
     }

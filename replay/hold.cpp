@@ -112,7 +112,7 @@ bool Engine::Impl::take(const Call& call, OpenRegion& pass, Lane& lane, CUresult
   const std::lock_guard guard(lane.lock);
   std::uint32_t moved = 0;
   if (!absorb(call, variant, index, moved)) return false;
-  pass.moved_bytes += moved;
+  if (moved != 0) ++pass.moved;
   if (index == segment.first) {
     if (!timer.start()) return false;
     if (lane.holds()) flush_locked(lane, Reason::other_thread, "another region on the same stream");

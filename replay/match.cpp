@@ -270,6 +270,18 @@ std::uint32_t moved_address_bytes(const capture::Sequence& one, const capture::S
   return found.all - found.equal;
 }
 
+std::uint64_t address_hash(const capture::Sequence& sequence) noexcept {
+  std::uint64_t hash = 0;
+  const std::byte* const bytes = sequence.bytes.data();
+  // Every operation's bytes begin at a multiple of 16, and addresses in them at multiples of 8.
+  for (std::size_t at = 0; at + 8 <= sequence.bytes.size(); at += 8) {
+    std::uint64_t word;
+    std::memcpy(&word, bytes + at, 8);
+    if (may_be_address(word)) hash = ((hash ^ (word + at)) * 0x9e3779b97f4a7c15) ^ (hash >> 29);
+  }
+  return hash;
+}
+
 bool absorb(const KernelCall& call, Variant& variant, std::uint32_t index, std::uint32_t& moved) noexcept {
   Operation& operation = variant.sequence.operations[index];
   Source source;

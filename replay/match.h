@@ -50,6 +50,8 @@ bool absorb(const CopyCall& call, Variant& variant, std::uint32_t operation, std
 /// are.
 std::uint32_t moved_address_bytes(const capture::Sequence& one, const capture::Sequence& other, std::uint32_t operation,
                                   std::uint32_t& all) noexcept;
+/// A hash of everything in a sequence's bytes that may be an address.
+std::uint64_t address_hash(const capture::Sequence& sequence) noexcept;
 
 /// Puts the call into recordable form. False when a graph cannot hold it exactly, with the reason. `function` is that
 /// of a kernel call. May throw std::bad_alloc.

@@ -54,9 +54,10 @@ struct OpenRegion {
   std::uint64_t orders = 0;             ///< how many ordering calls it had made then, and
   std::uint64_t waited = 0;             ///< how often it had waited for the device
   Waits waits;                          ///< around the recording
+  bool follows_piece = false;           ///< a piece was complete just before this one
   std::atomic<bool> build_due{false};   ///< the next call that has let go of `lock` builds
   CallCounters counters;
-  std::uint64_t moved_bytes = 0;  ///< of the shadow, by this pass
+  std::uint32_t moved = 0;  ///< operations that came with other addresses than last time
 
   // The lane of the last call: the same stream comes again and again.
   CUstream cached_stream = nullptr;

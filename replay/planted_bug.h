@@ -8,7 +8,7 @@ enum class PlantedBug {
   none,
   skipped_word,     ///< a changed fourth parameter of a kernel is not noticed
   forgotten_flush,  ///< an event is recorded without issuing what the stream's lane holds
-  dropped_launch,   ///< a complete segment is not launched at all: what a launch would cost if it cost nothing
+  dropped_launch,  ///< once resumed, nothing that could be held is issued: what a job takes whose launches cost nothing
 };
 
 #ifndef REFRAIN_PLANTED_BUG

@@ -130,8 +130,8 @@ void Engine::Impl::step_on(const Call& call, CUresult result, Thread& thread, Op
   }
   const bool recording = pass.state == OpenRegion::State::recording;
   if (thread.after == After::recorded ? !recording
-                                       : thread.after != After::ignored && (pass.variant != thread.after_variant ||
-                                                                             pass.cursor != thread.after_cursor)) {
+                                      : thread.after != After::ignored && (pass.variant != thread.after_variant ||
+                                                                           pass.cursor != thread.after_cursor)) {
     demote(pass);  // another thread went on in this pass while the call was made: their order is not known
     return;
   }

@@ -33,6 +33,7 @@ Variant::Variant(capture::Sequence recorded, std::uint32_t number, std::uint32_t
     nodes[index].accept(operation.block, operation.shared);
   }
   if (sequence.size() != 0) add_segments(run, sequence.size(), segment_min, segment_max);
+  addresses = address_hash(sequence);
 }
 
 void Variant::add_segments(std::uint32_t first, std::uint32_t end, std::uint32_t least, std::uint32_t most) {

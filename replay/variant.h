@@ -42,6 +42,8 @@ struct Segment {
 /// A stream handle that names no stream any more; a role that had it takes whichever stream comes next.
 inline const CUstream ended_stream = reinterpret_cast<CUstream>(~std::uintptr_t{0});
 
+class Variant;
+
 /// What patching one operation needs.
 struct Node {
   CUgraphNode node = nullptr;
@@ -53,6 +55,20 @@ struct Node {
   std::uint32_t accepted_shared = 0;
 
   void accept(const capture::Dimensions& block, std::uint32_t shared) noexcept;
+};
+
+/// Which variants came after one, the last two times: addresses come back step after step, or in every second one.
+struct Followers {
+  Variant* last = nullptr;
+  Variant* before = nullptr;
+  void learn(Variant* variant) noexcept {
+    before = last;
+    last = variant;
+  }
+  void forget(const Variant* variant) noexcept {
+    if (last == variant) last = nullptr;
+    if (before == variant) before = nullptr;
+  }
 };
 
 class Variant {
@@ -77,15 +93,17 @@ class Variant {
   Variant* same_place = nullptr;    ///< the next one that begins there
   Variant* same_first = nullptr;    ///< the next one that begins with this operation, anywhere
   std::uint64_t address_bytes = 0;  ///< that all operations had when it was recorded: what moved ones are compared with
+  std::uint64_t addresses = 0;      ///< hash of all the shadow's addresses, after the last complete pass
+  std::uint32_t needless_ends = 0;  ///< how often in a row the next operation came although nothing ordered between
   bool busy = false;
   bool pending = true;   ///< some segment waits to be built
   bool dropped = false;  ///< must not be used again; freed when no longer busy
   bool moves = false;    ///< its first operation came with other bytes each time: do not search by bytes
   std::uint32_t moved = 0;
-  bool scratch = false;          ///< patched nearly everywhere last time: the first to be patched for new addresses
-  bool is_copy = false;          ///< made for other addresses than its model's, which have not come back yet
-  Variant* successor = nullptr;  ///< the variant that followed last time
-  std::uint64_t last_use = 0;    ///< pass number of the region
+  bool scratch = false;  ///< patched nearly everywhere last time: the first to be patched for new addresses
+  bool is_copy = false;  ///< made for other addresses than its model's, which have not come back yet
+  Followers followers;
+  std::uint64_t last_use = 0;  ///< pass number of the region
   std::uint64_t passes = 0;
 
   /// What was held had to be issued before operation `before` came, which lies in the midst of a segment. The lock of

@@ -39,16 +39,26 @@ inline Options parse(int count, char** words) {
   for (int i = 1; i < count; ++i) {
     const std::string_view word = words[i];
     const char* value = i + 1 < count ? words[i + 1] : "";
-    if (word == "--stream") options.own_stream = true;
-    else if (word == "--exact") options.exact = true;
-    else if (word == "--bare") options.bare = true;
-    else if (word == "--no-counters") options.counters = false;
-    else if (word == "--mode") ++i, options.queue = std::string_view(value) == "queue";
-    else if (word == "--steps") ++i, options.steps = std::atoi(value);
-    else if (word == "--block-steps") ++i, options.block_steps = std::atoi(value);
-    else if (word == "--skip") ++i, options.skip = std::atoi(value);
-    else if (word == "--warm-up") ++i, options.warm_up = std::atoi(value);
-    else if (word == "--out") ++i, options.out = value;
+    if (word == "--stream")
+      options.own_stream = true;
+    else if (word == "--exact")
+      options.exact = true;
+    else if (word == "--bare")
+      options.bare = true;
+    else if (word == "--no-counters")
+      options.counters = false;
+    else if (word == "--mode")
+      ++i, options.queue = std::string_view(value) == "queue";
+    else if (word == "--steps")
+      ++i, options.steps = std::atoi(value);
+    else if (word == "--block-steps")
+      ++i, options.block_steps = std::atoi(value);
+    else if (word == "--skip")
+      ++i, options.skip = std::atoi(value);
+    else if (word == "--warm-up")
+      ++i, options.warm_up = std::atoi(value);
+    else if (word == "--out")
+      ++i, options.out = value;
     else {
       std::fprintf(stderr, "thin_loop: unknown option %s\n", words[i]);
       std::exit(2);
@@ -85,14 +95,17 @@ class Counters {
  private:
   struct Field {
     const char* name;
-    uint64_t refrain_statistics::* member;
+    uint64_t refrain_statistics::*member;
   };
-  static constexpr Field fields[] = {
-      {"launches_seen", &refrain_statistics::launches_seen}, {"calls", &refrain_statistics::calls},
-      {"held", &refrain_statistics::held},                   {"passed", &refrain_statistics::passed},
-      {"replayed", &refrain_statistics::replayed},           {"flushed", &refrain_statistics::flushed},
-      {"patched", &refrain_statistics::patched},             {"graph_launches", &refrain_statistics::graph_launches},
-      {"fallbacks", &refrain_statistics::fallbacks}};
+  static constexpr Field fields[] = {{"launches_seen", &refrain_statistics::launches_seen},
+                                     {"calls", &refrain_statistics::calls},
+                                     {"held", &refrain_statistics::held},
+                                     {"passed", &refrain_statistics::passed},
+                                     {"replayed", &refrain_statistics::replayed},
+                                     {"flushed", &refrain_statistics::flushed},
+                                     {"patched", &refrain_statistics::patched},
+                                     {"graph_launches", &refrain_statistics::graph_launches},
+                                     {"fallbacks", &refrain_statistics::fallbacks}};
   refrain_statistics sum_{};
 };
 
@@ -100,7 +113,8 @@ class Counters {
 struct Library {
   void (*pause)() = reinterpret_cast<void (*)()>(dlsym(RTLD_DEFAULT, "refrain_pause"));
   void (*resume)() = reinterpret_cast<void (*)()>(dlsym(RTLD_DEFAULT, "refrain_resume"));
-  int (*stats)(refrain_statistics*) = reinterpret_cast<int (*)(refrain_statistics*)>(dlsym(RTLD_DEFAULT, "refrain_stats"));
+  int (*stats)(refrain_statistics*) = reinterpret_cast<int (*)(refrain_statistics*)>(dlsym(RTLD_DEFAULT,
+                                                                                           "refrain_stats"));
 
   bool read(refrain_statistics& statistics) const {
     statistics = {};
@@ -183,7 +197,8 @@ inline int run(Job& job, const Options& options) {
       if (!replay && library.resume != nullptr) library.resume();
     }
   }
-  const std::string graph_bytes = library.read(after) ? "\"graph_bytes\": " + std::to_string(after.graph_bytes) + ", " : "";
+  const std::string graph_bytes =
+      library.read(after) ? "\"graph_bytes\": " + std::to_string(after.graph_bytes) + ", " : "";
   const std::string sum = options.counters ? ", \"checksum\": \"" + hexadecimal(job.checksum()) + "\"" : "";
   return write(options, "{" + job.about() + graph_bytes + "\"counters\": " + (counted ? counters.json() : "null") +
                             ", \"blocks\": [" + blocks + "]" + sum + "}");

@@ -140,6 +140,76 @@ TEST_F(Automatic, gradient_accumulation_and_layers_share_places) {
   EXPECT_TRUE(compared());
 }
 
+/// Layers of one structure, as a transformer has them: each operation has a weight of its layer, an activation that
+/// comes back in each `period`-th step, and a workspace that all share.
+class AutomaticLayers : public Automatic {
+ protected:
+  static constexpr std::uint64_t first = 1000, in_layer = 12, layers = 12, operations = 2 * layers * in_layer;
+  void SetUp() override {
+    Automatic::SetUp();
+    for (std::uint64_t kernel = 0; kernel < 2 * in_layer; ++kernel)
+      RecordingDriver::add_function(first + kernel, {8, 8, 8});
+  }
+  void layer(std::uint64_t number, std::uint64_t from, std::uint64_t activations) {
+    for (std::uint64_t kernel = 0; kernel < in_layer; ++kernel) {
+      const std::uint64_t place = number * in_layer + kernel;
+      program->launch(first + from + kernel,
+                      {memory + 0x1000 * place, memory + 0x1000000 + 0x1000 * place + activations, memory + 0x8000000});
+    }
+  }
+  void many(int steps, std::uint64_t period) {
+    for (int number = 0; number < steps; ++number, ++count_) {
+      const std::uint64_t activations = 0x200000 * (count_ % period);
+      for (std::uint64_t each = 0; each < layers; ++each) layer(each, 0, activations);
+      for (std::uint64_t each = layers; each-- > 0;) layer(each, in_layer, activations);
+      if (count_ % 4 == 3) program->synchronize();
+    }
+  }
+  double patched_share(int steps, std::uint64_t period) {
+    const std::uint64_t before = total().patched;
+    const std::uint64_t found = replayed([&] { many(steps, period); });
+    EXPECT_GE(found, static_cast<std::uint64_t>(steps) * operations * 97 / 100);
+    return static_cast<double>(total().patched - before) / static_cast<double>(found);
+  }
+
+ private:
+  std::uint64_t count_ = 0;
+};
+
+TEST_F(AutomaticLayers, addresses_that_come_back_need_no_patch) {
+  for (const std::uint64_t period : {1u, 2u, 3u, 7u}) {
+    SetUp();
+    many(60, period);
+    EXPECT_LE(patched_share(21, period), 0.1) << "period " << period;
+    EXPECT_TRUE(compared());
+  }
+}
+
+TEST_F(AutomaticLayers, addresses_that_never_come_back_are_patched_and_nothing_grows) {
+  many(60, 1 << 20);
+  const std::uint64_t variants = total().variants, builds = RecordingDriver::calls["cuGraphInstantiateWithFlags"];
+  EXPECT_GE(patched_share(20, 1 << 20), 0.5);
+  EXPECT_EQ(total().variants, variants);
+  EXPECT_EQ(RecordingDriver::calls["cuGraphInstantiateWithFlags"], static_cast<int>(builds));
+  EXPECT_TRUE(compared());
+}
+
+TEST_F(Automatic, pieces_that_the_first_steps_cut_short_grow_together) {
+  auto with_allocations = [&](bool allocates) {
+    for (std::uint64_t kernel = 0; kernel < kernels; ++kernel) {
+      if (allocates && kernel % 5 == 4) program->engine->order_all(replay::EntryPoint::cuMemAlloc_v2);
+      one(kernel);
+    }
+    program->synchronize();
+  };
+  for (int number = 0; number < 8; ++number) with_allocations(true);
+  for (int number = 0; number < 24; ++number) with_allocations(false);
+  const int launches = RecordingDriver::calls["cuGraphLaunch"];
+  EXPECT_EQ(replayed([&] { with_allocations(false); }), kernels);
+  EXPECT_LE(RecordingDriver::calls["cuGraphLaunch"] - launches, 6) << "eight pieces of five before";
+  EXPECT_TRUE(compared());
+}
+
 TEST_F(Automatic, one_kernel_again_and_again) {
   for (int number = 0; number < 400; ++number) {
     one(0, static_cast<std::uint64_t>(number));
