@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Measures what Refrain gains on training jobs, on the GPU of this machine; scripts/gpu-check --perf runs it.
 
-Each job runs in a process of its own, one after the other: under Refrain in interleaved blocks of eager and replayed steps;
-under the library of the bound, which drops what Refrain would replay; with --exact bare and under Refrain, bit for bit.
-A job that fails is told with its last lines, and the next one follows. Exit code 0: every job asked for was measured.
+Each job runs in a process of its own, one after the other: under Refrain in interleaved blocks of eager and replayed
+steps; under the library of the bound, which drops what Refrain would replay; with --exact bare and under Refrain, bit
+for bit. A job that fails is told with its last lines, and the next one follows. Exit code 0: every job asked for was measured.
 """
 
 import argparse
@@ -44,13 +44,14 @@ class Runner:
     def environment(self, library=None, log=None):
         variables = {name: value for name, value in os.environ.items()
                      if not name.startswith(("REFRAIN_", "NVTX_")) and name != "LD_PRELOAD"}
+        variables["PYTHONFAULTHANDLER"] = "1"
         # The second process of a compiled job takes what the first one compiled and chose.
         variables["TORCHINDUCTOR_CACHE_DIR"] = str(self.options.out / "compiled")
         variables["TRITON_CACHE_DIR"] = str(self.options.out / "compiled" / "triton")
         if library:
             log.mkdir(parents=True, exist_ok=True)
-            variables.update(LD_PRELOAD=str(library), NVTX_INJECTION64_PATH=str(library), REFRAIN_POLICY=str(self.policy),
-                             REFRAIN_LOG=f"{log}/")
+            variables.update(LD_PRELOAD=str(library), NVTX_INJECTION64_PATH=str(library),
+                             REFRAIN_POLICY=str(self.policy), REFRAIN_LOG=f"{log}/")
         return variables
 
     def left(self):
@@ -79,7 +80,7 @@ class Runner:
         raise Failed("\n    ".join([f"{name} {why}", *lines[-LAST_LINES:]]))
 
     def build_thin(self):
-        """The C++ program, with the CUDA toolkit's compiler; libraries of Python's packages where the toolkit has none."""
+        """The C++ program, by the CUDA toolkit's compiler; cuBLAS of a Python package where the toolkit has none."""
         if self.thin is not None:
             return
         compiler = shutil.which("nvcc") or next((str(path) for path in [pathlib.Path("/usr/local/cuda/bin/nvcc")]
@@ -92,8 +93,8 @@ class Runner:
         ways = [["-arch=native", "-lcublas", "-Xlinker", f"-rpath={libraries}"]]
         packages = pathlib.Path(sys.prefix).glob("lib/python3*/site-packages/nvidia/cu13")
         for folder in packages:
-            ways.append(["-arch=native", f"-I{folder}/include", f"-L{folder}/lib", "-l:libcublas.so.13", "-l:libcublasLt.so.13",
-                         "-Xlinker", f"-rpath={folder}/lib"])
+            ways.append(["-arch=native", f"-I{folder}/include", f"-L{folder}/lib", "-l:libcublas.so.13",
+                         "-l:libcublasLt.so.13", "-Xlinker", f"-rpath={folder}/lib"])
         for way in ways:
             try:
                 self.run("thin-build", [*basic, *way], 90, self.environment())
@@ -145,8 +146,8 @@ class Runner:
             if part == "refrain" and not options.bare:
                 log = options.out / "log" / label
                 log.mkdir(parents=True, exist_ok=True)
-                command = [options.build / "interpose" / "refrain", "run", "--policy", self.policy, "--log", f"{log}/", "--",
-                           *command]
+                command = [options.build / "interpose" / "refrain", "run", "--policy", self.policy, "--log", f"{log}/",
+                           "--", *command]
             limit = 1.5 * seconds(name, options) * max(1.0, options.exact_steps / 200) + 60
             sums[part] = self.result(label, command, limit, self.environment(), out)["checksum"]
         return {"steps": options.exact_steps, "equal": sums["bare"] == sums["refrain"], **sums}
@@ -200,7 +201,8 @@ def parse():
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "build" / "gpu-perf", help="folder for the results")
     parser.add_argument("--limit", type=float, default=540, help="seconds for everything")
     parser.add_argument("--only", help=f"jobs, separated by commas, of {', '.join(JOBS)}")
-    parser.add_argument("--steps", type=int, default=STEPS, help="steps of each arm; jobs of short steps take more in proportion")
+    parser.add_argument("--steps", type=int, default=STEPS,
+                        help="steps of each arm; jobs of short steps take more in proportion")
     parser.add_argument("--block-steps", type=int, default=0, help="steps of a block; 0: as the job wants")
     parser.add_argument("--skip", type=int, default=2, help="steps after a change of arm that are not timed")
     parser.add_argument("--warm-up", type=int, default=60)
@@ -216,7 +218,8 @@ def parse():
     options = parser.parse_args()
     options.jobs = options.only.split(",") if options.only else list(DEFAULT)
     options.parts = ["exact"] if options.exact else options.parts.split(",")
-    for word, known in [(job, JOBS) for job in options.jobs] + [(part, ("times", "bound", "exact")) for part in options.parts]:
+    parts = ("times", "bound", "exact")
+    for word, known in [(job, JOBS) for job in options.jobs] + [(part, parts) for part in options.parts]:
         if word not in known:
             parser.error(f"unknown: {word}; known: {', '.join(known)}")
     for key in ("build", "out", "policy"):
@@ -229,7 +232,7 @@ def parse():
 def main():
     options = parse()
     machine = check.device()
-    if machine is None and not options.bare:
+    if machine is None and options.device == "cuda" and not options.bare:
         print("gpu-check: no GPU that the driver can use")
         return 2
     machine = machine or {"gpu": "none", "driver": "none"}

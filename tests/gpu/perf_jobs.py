@@ -6,6 +6,7 @@ sha256 of losses and parameters. Same seeds, same bits: a run under Refrain must
 
 import contextlib
 import hashlib
+import importlib.util
 import os
 
 os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # before CUDA begins; needed for equal bits
@@ -91,7 +92,8 @@ class TorchJob:
 
     def about(self):
         parameters = sum(parameter.numel() for parameter in self.model.parameters())
-        strict = torch.are_deterministic_algorithms_enabled() and not torch.is_deterministic_algorithms_warn_only_enabled()
+        strict = (torch.are_deterministic_algorithms_enabled() and
+                  not torch.is_deterministic_algorithms_warn_only_enabled())
         return {"torch": torch.__version__, "parameters": parameters, "deterministic": strict}
 
 
@@ -133,22 +135,22 @@ class Mixtral(TorchJob):
             num_attention_heads=heads, num_key_value_heads=heads // 2, num_local_experts=8, num_experts_per_tok=2,
             max_position_embeddings=max(512, self.length), use_cache=False, output_router_logits=False,
             bos_token_id=0, eos_token_id=0)
-        old = int(transformers.__version__.split(".")[0]) < 5
-        if not old:
+        grouped = importlib.util.find_spec("transformers.integrations.moe") is not None
+        if grouped:
             config._experts_implementation = self.experts
         torch.set_default_dtype(torch.bfloat16)
         try:
             model = transformers.MixtralForCausalLM(config)
+            if not grouped and self.experts == "grouped_mm":
+                import grouped_experts
+                grouped_experts.replace(model)
         finally:
             torch.set_default_dtype(torch.float32)
-        if old and self.experts == "grouped_mm":
-            import grouped_experts
-            grouped_experts.replace(model)
         return model
 
     def about(self):
-        chosen = getattr(self.model.config, "_experts_implementation", "own" if self.experts == "grouped_mm" else "loop")
-        return {**super().about(), "experts": chosen}
+        chosen = getattr(self.model.config, "_experts_implementation", None)
+        return {**super().about(), "experts": chosen or ("own" if self.experts == "grouped_mm" else "loop")}
 
 
 class MixtralLoop(Mixtral):

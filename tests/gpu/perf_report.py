@@ -6,8 +6,8 @@ import json
 from perf_plan import JOBS
 from perf_statistics import gain_share, judge
 
-COLUMNS = ("job", "eager ms", "replay ms", "ratio", "bound", "share of gain", "replayed", "patched", "ops a graph", "CV eager",
-           "CV replay", "target", "reached", "exact")
+COLUMNS = ("job", "eager ms", "replay ms", "ratio", "bound", "share of gain", "replayed", "patched", "ops a graph",
+           "CV eager", "CV replay", "target", "reached", "exact")
 SYMBOLS = {"least": ">=", "most": "<="}
 
 

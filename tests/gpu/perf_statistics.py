@@ -61,7 +61,8 @@ def summarise(raw):
 
 def gaps(raw, figures):
     """Time between two kernels in us: what a kernel takes in a full queue beyond its own work."""
-    eager, replay = (figures[f"{arm}_ms"] * 1e3 / raw["kernels_per_step"] - raw["spin_us"] for arm in ("eager", "replay"))
+    eager, replay = (figures[f"{arm}_ms"] * 1e3 / raw["kernels_per_step"] - raw["spin_us"]
+                     for arm in ("eager", "replay"))
     return {"gap_eager_us": eager, "gap_replay_us": replay, "gap_removed": 1 - replay / eager if eager > 0 else 0.0}
 
 

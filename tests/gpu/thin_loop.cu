@@ -3,9 +3,10 @@
 //   thin_loop [--mode train|queue] [--steps N] [--block-steps N] [--skip N] [--warm-up N] [--stream] [--exact] [--bare]
 //             [--no-counters] --out FILE
 //
-// Mode train: 24 layers of 256x512 activations, bfloat16 cuBLAS products, small kernels between, Adam. Mode queue: short
-// kernels that follow each other in a full queue, timed by events. Blocks of steps run eagerly and under replay in turn;
-// FILE gets one line of JSON, the raw measurement of perf_statistics.py. With --exact: only --steps steps and the checksum.
+// Mode train: 24 layers of 256x512 activations, bfloat16 cuBLAS products, small kernels between, Adam. Mode queue:
+// short kernels that follow each other in a full queue, timed by events. Blocks of steps run eagerly and under replay
+// in turn; FILE gets one line of JSON, the raw measurement of perf_statistics.py. With --exact: only --steps steps and
+// the checksum.
 #include <cublas_v2.h>
 #include <cuda_bf16.h>
 #include <cuda_runtime.h>
@@ -81,7 +82,8 @@ __global__ void sum_columns(const bf16* dz, float* db) {
 }
 
 template <class Gradient>
-__global__ void adam(float* p, bf16* copy, const Gradient* gradient, float* first, float* second, float scale, int count) {
+__global__ void adam(float* p, bf16* copy, const Gradient* gradient, float* first, float* second, float scale,
+                     int count) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= count) return;
   const float g = static_cast<float>(gradient[i]);
@@ -120,8 +122,8 @@ class Random {
 };
 
 struct Layer {
-  float *weight, *bias;                       // masters
-  bf16* narrow;                               // the weight as the products take it
+  float *weight, *bias;  // masters
+  bf16* narrow;          // the weight as the products take it
   bf16* weight_gradient;
   float* bias_gradient;
   float *weight_first, *weight_second, *bias_first, *bias_second;
@@ -166,7 +168,8 @@ class Train : public Job {
     const float scale = rate * (steps_ < 100 ? static_cast<float>(steps_) / 100 : 1);
     for (Layer& layer : layer_) {
       adam<<<width * width / threads, threads, 0, stream_>>>(layer.weight, layer.narrow, layer.weight_gradient,
-                                                             layer.weight_first, layer.weight_second, scale, width * width);
+                                                             layer.weight_first, layer.weight_second, scale,
+                                                             width * width);
       adam<<<width / threads, threads, 0, stream_>>>(layer.bias, static_cast<bf16*>(nullptr), layer.bias_gradient,
                                                      layer.bias_first, layer.bias_second, scale, width);
     }
@@ -220,8 +223,8 @@ class Train : public Job {
   }
 
   /// c = a b + beta c, by columns: m x n, with k between; matrices by rows are their own transposes here.
-  void product(cublasOperation_t of_a, cublasOperation_t of_b, int m, int n, int k, const bf16* a, const bf16* b, bf16* c,
-               float beta) {
+  void product(cublasOperation_t of_a, cublasOperation_t of_b, int m, int n, int k, const bf16* a, const bf16* b,
+               bf16* c, float beta) {
     const float one = 1;
     CHECK(cublasGemmEx(blas_, of_a, of_b, m, n, k, &one, a, CUDA_R_16BF, width, b, CUDA_R_16BF, width, &beta, c,
                        CUDA_R_16BF, width, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
@@ -240,7 +243,7 @@ class Queue : public Job {
   explicit Queue(cudaStream_t stream) : stream_(stream), values_(on_device<unsigned>(kernels)) {
     CHECK(cudaEventCreate(&began_));
     CHECK(cudaEventCreate(&ended_));
-    launch(100'000'000);  // the clock goes up
+    launch(100'000'000);                                            // the clock goes up
     const double many = timed(20'000'000), few = timed(2'000'000);  // their difference is without the launch itself
     us_per_cycle_ = (many - few) * 1e3 / 18'000'000;
     cycles_ = static_cast<long long>(5 / us_per_cycle_);

@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+"""What the performance harness makes of measurements: statistics, measuring protocol, report, plot. Needs no GPU."""
+
+import pathlib
+import sys
+import tempfile
+import types
+import unittest
+import xml.etree.ElementTree
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+
+import perf_process  # noqa: E402
+import perf_report  # noqa: E402
+import plot_perf  # noqa: E402
+from perf_plan import DEFAULT, JOBS  # noqa: E402
+from perf_statistics import add, gain_share, judge, summarise  # noqa: E402
+from refrain_control import FIELDS  # noqa: E402
+
+
+def raw(eager, replay, **more):
+    blocks = []
+    for e, r in zip(eager, replay):
+        blocks += [{"arm": "replay", "ms_per_step": r, "steps_ms": [r, r]},
+                   {"arm": "eager", "ms_per_step": e, "steps_ms": [e, e]}]
+    return {"blocks": blocks, "counters": None, **more}
+
+
+class FakeLibrary:
+    """Counts 10 calls a step, 9 of them replayed when not paused."""
+
+    def __init__(self):
+        self.paused, self.totals = 0, dict.fromkeys(FIELDS, 0)
+
+    def pause(self):
+        self.paused += 1
+
+    def resume(self):
+        self.paused -= 1
+
+    def statistics(self):
+        return dict(self.totals)
+
+    def step(self):
+        self.totals["calls"] += 10
+        self.totals["passed"] += 10 if self.paused else 1
+        for name in ("held", "replayed"):
+            self.totals[name] += 0 if self.paused else 9
+        self.totals["graph_launches"] += 0 if self.paused else 3
+
+    def wait(self):
+        pass
+
+
+class Statistics(unittest.TestCase):
+    def test_medians_and_pairs(self):
+        figures = summarise(raw([10, 20, 10], [8, 8, 9]))
+        self.assertEqual((figures["eager_ms"], figures["replay_ms"], figures["ratio"]), (10, 8, 0.8))
+        self.assertEqual(figures["paired_ratio"], 0.8)
+        self.assertEqual(figures["block_ratios"], [0.4, 0.9])
+        self.assertEqual(figures["steps_eager"], 6)
+        self.assertNotIn("replayed", figures)
+
+    def test_arms_must_pair(self):
+        with self.assertRaises(ValueError):
+            summarise({"blocks": [{"arm": "eager", "ms_per_step": 1, "steps_ms": [1]}], "counters": None})
+
+    def test_gap(self):
+        figures = summarise(raw([0.60], [0.55], spin_us=5.0, kernels_per_step=100))
+        self.assertAlmostEqual(figures["gap_eager_us"], 1.0)
+        self.assertAlmostEqual(figures["gap_removed"], 0.5)
+
+    def test_share_of_gain(self):
+        self.assertAlmostEqual(gain_share(0.82, 0.8), 0.9)
+        self.assertIsNone(gain_share(0.9, 1.0))
+
+    def test_verdicts(self):
+        wanted = (("ratio", "most", 0.5), ("replayed", "least", 0.97), ("gain_share", "least", 0.9))
+        self.assertEqual([reached for *_, reached in judge({"ratio": 0.5, "replayed": 0.96}, wanted)], [True, False, None])
+
+    def test_sum_of_counters(self):
+        self.assertEqual(add(add(None, {"calls": 1}), {"calls": 2}), {"calls": 3})
+
+
+class Protocol(unittest.TestCase):
+    def test_only_replay_blocks_are_counted(self):
+        job = FakeLibrary()
+        measured = perf_process.measure(job, job, types.SimpleNamespace(steps=20, block_steps=5, skip=2))
+        self.assertEqual([block["arm"] for block in measured["blocks"]], ["eager", "replay", "replay", "eager"] * 2)
+        self.assertEqual(job.paused, 0)
+        self.assertEqual(measured["counters"]["calls"], 200)
+        figures = summarise(measured)
+        self.assertEqual((figures["replayed"], figures["operations_per_graph"]), (0.9, 3.0))
+
+
+class Report(unittest.TestCase):
+    def results(self):
+        return [perf_report.complete({"job": "gpt2", "notes": [], "figures": summarise(raw([10], [8.2])),
+                                      "bound_figures": summarise(raw([10], [8]))}),
+                perf_report.complete({"job": "thin", "notes": ["times failed: no nvcc"]})]
+
+    def test_table_and_lines(self):
+        with tempfile.TemporaryDirectory() as folder:
+            perf_report.write(pathlib.Path(folder), self.results(), {"gpu": "a GPU", "driver": "1"}, ["--only", "gpt2"])
+            table = (pathlib.Path(folder) / "perf.md").read_text(encoding="utf-8")
+        self.assertIn("| gpt2 | 10.000 | 8.200 | 0.8200 | 0.8000 | 90.0% |", table)
+        self.assertIn("- thin: times failed: no nvcc", table)
+        self.assertIn("no nvcc", perf_report.line(self.results()[1]))
+
+    def test_plot(self):
+        drawn = plot_perf.draw({"gpu": "a <GPU>", "date": "today", "jobs": self.results()})
+        bars = xml.etree.ElementTree.fromstring(drawn).findall("{http://www.w3.org/2000/svg}rect")
+        self.assertEqual(len(bars), 1 + 3 + 3)  # ground, key, one job
+
+    def test_plot_of_nothing(self):
+        xml.etree.ElementTree.fromstring(plot_perf.draw({"gpu": "", "date": "", "jobs": []}))
+
+    def test_plan(self):
+        self.assertEqual(DEFAULT[-1], "gpt2_compiled")  # slow to start
+        for plan in JOBS.values():
+            self.assertLessEqual({direction for _, direction, _ in plan.targets}, {"least", "most"})
+
+
+if __name__ == "__main__":
+    unittest.main()
