@@ -7,7 +7,7 @@ from perf_plan import JOBS
 from perf_statistics import gain_share, judge
 
 COLUMNS = ("job", "eager ms", "replay ms", "ratio", "bound", "share of gain", "replayed", "patched", "ops a graph",
-           "CV eager", "CV replay", "target", "reached", "exact")
+           "CV eager, steps / blocks", "CV replay", "target", "reached", "exact")
 SYMBOLS = {"least": ">=", "most": "<="}
 
 
@@ -52,13 +52,18 @@ def exact_text(result):
     return "" if exact is None else "bit-equal" if exact["equal"] else "DIFFERENT"
 
 
+def variation_text(figures, arm):
+    """Of the steps and of the blocks: steps that return before the device is done vary without meaning anything."""
+    return f"{figures[f'cv_{arm}']:.1%} / {figures[f'cv_blocks_{arm}']:.1%}" if figures else ""
+
+
 def row(result):
     f = result.get("figures", {})
     return (result["job"], shown(f.get("eager_ms"), "{:.3f}"), shown(f.get("replay_ms"), "{:.3f}"),
             shown(f.get("ratio"), "{:.4f}"), shown(f.get("bound_ratio"), "{:.4f}"), shown(f.get("gain_share"), "{:.1%}"),
             shown(f.get("replayed"), "{:.2%}"), shown(f.get("patched"), "{:.1%}"),
-            shown(f.get("operations_per_graph"), "{:.1f}"), shown(f.get("cv_eager"), "{:.1%}"),
-            shown(f.get("cv_replay"), "{:.1%}"), target_text(result), reached_text(result), exact_text(result))
+            shown(f.get("operations_per_graph"), "{:.1f}"), variation_text(f, "eager"), variation_text(f, "replay"),
+            target_text(result), reached_text(result), exact_text(result))
 
 
 def line(result):
@@ -68,7 +73,8 @@ def line(result):
     if f:
         parts.append(f"eager {f['eager_ms']:.3f} ms, replay {f['replay_ms']:.3f} ms, ratio {f['ratio']:.4f} "
                      f"(paired {f['paired_ratio']:.4f}, {f['block_ratios'][0]:.3f} to {f['block_ratios'][1]:.3f}), "
-                     f"CV {f['cv_eager']:.1%} / {f['cv_replay']:.1%}")
+                     f"CV of steps {f['cv_eager']:.1%} and {f['cv_replay']:.1%}, of blocks "
+                     f"{f['cv_blocks_eager']:.1%} and {f['cv_blocks_replay']:.1%}")
     if "bound_ratio" in f:
         parts.append(f"bound {f['bound_ratio']:.4f}, share of gain {shown(f.get('gain_share'), '{:.1%}') or 'none'}")
     if "replayed" in f:

@@ -1,7 +1,7 @@
 """What interleaved blocks of steps say. Pure: raw measurements in, figures out. Units: ms, fractions, bytes.
 
-A raw measurement is {"blocks": [{"arm", "ms_per_step", "steps_ms"}, ...] in the order of their running, "counters": sums
-over the replay blocks or None}. The program in C++ writes the same.
+A raw measurement is {"blocks": [{"arm", "ms_per_step", "steps_ms"}, ...] in the order of their running, "counters":
+sums over the replay blocks or None}. The program in C++ writes the same.
 """
 
 import statistics
