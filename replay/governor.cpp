@@ -1,0 +1,253 @@
+#include "replay/governor.h"
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+
+namespace refrain::replay {
+namespace {
+
+constexpr std::uint32_t least_warm = 16, most_warm = 256, least_quiet = 8;
+constexpr double block_ns = 20e6;
+constexpr std::uint32_t least_steps = 4;
+constexpr double wanted_cv = 0.02;  ///< of a block
+constexpr std::uint32_t check_steps = 8;
+constexpr std::uint64_t check_interval = 1000;
+constexpr std::int64_t check_interval_ns = 60'000'000'000;
+constexpr std::uint64_t check_share = 100;  ///< one step in so many runs in the arm that has lost
+constexpr std::uint32_t most_against = 3;
+constexpr double margin = 0.002;
+constexpr double unusual = 1.3;  ///< of the usual time of a step, or one part in it
+constexpr std::uint32_t watch_steps = 32, most_unusual = 4;
+constexpr std::uint64_t calm_steps = 4096, shortest_wait = 64, longest_wait = 1 << 16;
+
+// The mean of the middle half. With an even number of steps it takes as many short as long ones where they alternate,
+// and nothing of a step that saved a checkpoint.
+double middle(std::span<std::int64_t> times) noexcept {
+  std::ranges::sort(times);
+  const std::size_t quarter = times.size() / 4;
+  double sum = 0;
+  for (const std::int64_t time : times.subspan(quarter, times.size() - 2 * quarter)) sum += static_cast<double>(time);
+  return std::max(1.0, sum / static_cast<double>(times.size() - 2 * quarter));
+}
+
+double variation(std::span<const std::int64_t> times) noexcept {
+  double sum = 0, squares = 0;
+  for (const std::int64_t time : times) {
+    sum += static_cast<double>(time);
+    squares += static_cast<double>(time) * static_cast<double>(time);
+  }
+  const auto count = static_cast<double>(times.size());
+  const double variance = (squares - sum * sum / count) / (count - 1);
+  return variance <= 0 ? 0 : std::sqrt(variance) * count / sum;
+}
+
+// The same from the middle half alone, as if it were normal: for sorted times.
+double middle_variation(std::span<const std::int64_t> sorted) noexcept {
+  const std::size_t quarter = sorted.size() / 4;
+  const auto spread = static_cast<double>(sorted[sorted.size() - 1 - quarter] - sorted[quarter]);
+  return spread / 1.35 / std::max(1.0, static_cast<double>(sorted[sorted.size() / 2]));
+}
+
+double median(std::span<float> values) noexcept {
+  if (values.empty()) return 0;
+  std::ranges::sort(values);
+  return (static_cast<double>(values[(values.size() - 1) / 2]) + static_cast<double>(values[values.size() / 2])) / 2;
+}
+
+// Pairs that must agree for the sign to be no chance: of all looks together, it is one in less than 20 where there is
+// no difference. 0: not a number of pairs at which it looks.
+std::uint32_t needed(std::uint32_t pairs) noexcept {
+  switch (pairs) {
+    case 8: return 8;
+    case 12: return 11;
+    case 16: return 14;
+    case 20: return 17;
+    default: return 0;
+  }
+}
+
+Arm other(Arm arm) noexcept { return arm == Arm::replay ? Arm::eager : Arm::replay; }
+
+}  // namespace
+
+Arm Governor::step(std::int64_t now_ns, bool built_something) noexcept {
+  const std::int64_t took = now_ns - now_;
+  now_ = now_ns;
+  if (!started_) {
+    started_ = true;
+    return arm_;
+  }
+  ++steps_;
+  if (known_ && arm_ != verdict_.arm) {
+    ++spent_;
+    ++verdict_.steps_lost;
+  }
+  switch (state_) {
+    case State::waiting:
+      if (--wait_ == 0) {
+        state_ = State::warming;
+        use(Arm::replay);
+      }
+      break;
+    case State::warming: warm(took, built_something); break;
+    case State::measuring:
+    case State::checking: measure(took, built_something); break;
+    case State::decided: watch(took); break;
+  }
+  return arm_;
+}
+
+// A workload that changes again and again would be measured all the time: it keeps what won last for longer each time.
+void Governor::workload_changed() noexcept {
+  const bool calm = steps_ - armed_at_ >= calm_steps + backoff_;
+  backoff_ = calm || verdict_.measurements == 0 ? 0 : std::clamp(backoff_ * 2, shortest_wait, longest_wait);
+  armed_at_ = steps_;
+  wait_ = backoff_;
+  filled_ = warmed_ = quiet_ = against_ = 0;
+  known_ = false;
+  verdict_.phase = Verdict::Phase::warming;
+  state_ = wait_ > 0 ? State::waiting : State::warming;
+  use(wait_ > 0 ? verdict_.arm : Arm::replay);
+}
+
+void Governor::use(Arm arm) noexcept {
+  // What was queued before the change drains in the step after it.
+  if (arm != arm_) skip_ = 1;
+  arm_ = arm;
+}
+
+void Governor::warm(std::int64_t took, bool built_something) noexcept {
+  times_[filled_++ % most_steps] = took;
+  quiet_ = built_something ? 0 : quiet_ + 1;
+  if (++warmed_ < most_warm && (warmed_ < least_warm || quiet_ < least_quiet)) return;
+  const std::span<std::int64_t> times(times_.data(), std::min(filled_, most_steps));
+  const double step_ns = middle(times), noise = middle_variation(times) / wanted_cv;
+  const double steps = std::max(block_ns / step_ns, noise * noise);
+  full_steps_ = least_steps;
+  while (full_steps_ < most_steps && full_steps_ < steps) full_steps_ *= 2;
+  begin_blocks(State::measuring, full_steps_);
+}
+
+void Governor::begin_blocks(State state, std::uint32_t steps) noexcept {
+  state_ = state;
+  block_steps_ = steps;
+  block_ = filled_ = dropped_ = 0;
+  if (state == State::measuring) verdict_.phase = Verdict::Phase::measuring;
+  use(arm_of_block());
+}
+
+// ABBA: a drift is for one arm in a pair and for the other in the next, and every second change of arm falls away.
+// A check begins with what has won, which runs anyway.
+Arm Governor::arm_of_block() const noexcept {
+  const Arm first = state_ == State::checking ? verdict_.arm : Arm::replay;
+  return block_ % 4 == 0 || block_ % 4 == 3 ? first : other(first);
+}
+
+void Governor::measure(std::int64_t took, bool built_something) noexcept {
+  if (skip_ > 0) {
+    --skip_;
+    return;
+  }
+  // What was built now will be replayed for long; but a workload that builds all the time is measured as it is.
+  if (built_something && dropped_ < block_steps_) {
+    ++dropped_;
+    return;
+  }
+  ++verdict_.steps_measured;
+  times_[filled_++] = took;
+  if (filled_ < block_steps_) return;
+  const std::span<std::int64_t> times(times_.data(), filled_);
+  Block& block = blocks_[static_cast<std::size_t>(arm_)][block_ / 2];
+  block.cv = static_cast<float>(variation(times));
+  block.ns = static_cast<float>(middle(times));
+  filled_ = dropped_ = 0;
+  if (++block_ % 2 == 0) end_pair();
+  if (state_ == State::measuring || state_ == State::checking) use(arm_of_block());
+}
+
+void Governor::end_pair() noexcept {
+  const std::uint32_t pairs = block_ / 2;
+  std::array<float, most_pairs> ratios;
+  std::uint32_t won = 0;
+  for (std::uint32_t pair = 0; pair < pairs; ++pair) {
+    ratios[pair] = blocks_[0][pair].ns / blocks_[1][pair].ns;
+    won += ratios[pair] < 1 ? 1 : 0;
+  }
+  const double ratio = median({ratios.data(), pairs});
+  if (state_ == State::checking) return end_check(ratio);
+  const std::uint32_t agree = needed(pairs);
+  const bool gains = ratio < 1 - margin;
+  if (pairs == most_pairs)
+    decide(gains ? Arm::replay : Arm::eager, ratio);
+  else if (agree != 0 && gains && won >= agree)
+    decide(Arm::replay, ratio);
+  else if (agree != 0 && ratio > 1 + margin && pairs - won >= agree)
+    decide(Arm::eager, ratio);
+}
+
+void Governor::decide(Arm arm, double ratio) noexcept {
+  const std::uint32_t pairs = block_ / 2;
+  verdict_.phase = Verdict::Phase::decided;
+  verdict_.arm = arm;
+  verdict_.ratio = ratio;
+  verdict_.pairs = pairs;
+  ++verdict_.measurements;
+  auto summarize = [&](Arm which, double& ms, double& cv) {
+    std::array<float, most_pairs> values;
+    const auto& blocks = blocks_[static_cast<std::size_t>(which)];
+    std::ranges::transform(blocks, values.begin(), [](const Block& block) { return block.ns; });
+    ms = median({values.data(), pairs}) / 1e6;
+    std::ranges::transform(blocks, values.begin(), [](const Block& block) { return block.cv; });
+    cv = median({values.data(), pairs});
+  };
+  summarize(Arm::replay, verdict_.replay_ms, verdict_.cv_replay);
+  summarize(Arm::eager, verdict_.eager_ms, verdict_.cv_eager);
+  if (!known_) {
+    spent_ = 0;
+    spent_since_ = steps_;
+  }
+  known_ = true;
+  usual_ns_ = 0;
+  against_ = unusual_ = 0;
+  await_check();
+}
+
+void Governor::await_check() noexcept {
+  // A check that contradicted the verdict is looked into sooner.
+  const int sooner = against_ > 0 ? 4 : 1;
+  next_check_ = steps_ + check_interval / sooner;
+  next_check_ns_ = now_ + check_interval_ns / sooner;
+  state_ = State::decided;
+  filled_ = 0;
+  use(verdict_.arm);
+}
+
+void Governor::end_check(double ratio) noexcept {
+  const bool against = verdict_.arm == Arm::replay ? ratio > 1 + margin : ratio < 1 - margin;
+  against_ = against ? against_ + 1 : 0;
+  if (against_ < most_against) return await_check();
+  begin_blocks(State::measuring, full_steps_);
+}
+
+void Governor::watch(std::int64_t took) noexcept {
+  if (skip_ > 0) {
+    --skip_;
+    return;
+  }
+  times_[filled_++] = took;
+  if (filled_ == watch_steps) {
+    filled_ = 0;
+    const double step_ns = middle({times_.data(), watch_steps});
+    if (usual_ns_ == 0) usual_ns_ = step_ns;
+    const bool odd = step_ns > usual_ns_ * unusual || step_ns * unusual < usual_ns_;
+    unusual_ = odd ? unusual_ + 1 : 0;
+    if (unusual_ == most_unusual) return workload_changed();
+  }
+  if (steps_ < next_check_ || now_ < next_check_ns_) return;
+  const std::uint64_t allowed = (steps_ - spent_since_) / check_share;
+  const std::uint32_t steps = allowed > spent_ + 2 * full_steps_ ? full_steps_ : std::min(full_steps_, check_steps);
+  if (allowed > spent_ + steps) begin_blocks(State::checking, steps);
+}
+
+}  // namespace refrain::replay

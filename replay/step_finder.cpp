@@ -1,0 +1,185 @@
+#include "replay/step_finder.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace refrain::replay {
+namespace {
+
+constexpr std::uint32_t least_period = 64;  ///< loops of a kernel or two are no steps
+constexpr std::uint32_t least_even = 12;    ///< by chance, gaps that differ at random come so once in 10^7 contexts
+constexpr std::uint64_t least_demand = 1 << 13, most_demand = 1 << 20;
+constexpr std::uint32_t longest_search = 1 << 22;  ///< 12 steps of 10^5 operations, met at the wrong moment
+constexpr std::uint64_t longest_rest = 1 << 26;
+
+bool about(std::uint64_t gap, std::uint64_t period) noexcept {
+  return gap * 4 >= period * 3 && gap * 4 <= period * 5;
+}
+
+std::uint64_t nearer(std::uint64_t period, std::uint64_t gap) noexcept {
+  return period + gap / 8 - period / 8;
+}
+
+}  // namespace
+
+bool StepFinder::marker_came() noexcept {
+  if (marker_.context == 0) return false;
+  const std::uint64_t gap = now_ - marker_.last;
+  marker_.last = now_;
+  if (about(gap, marker_.period)) {
+    if (missing_) marker_.odd_allowed = std::max(marker_.odd_allowed, marker_.odd_in_a_row * 2);
+    missing_ = searching_ = false;
+    marker_.period = nearer(marker_.period, gap);
+    ++marker_.even;
+    marker_.odd_in_a_row = 0;
+  } else {
+    // An interruption, an evaluation that has the marker too, or another workload. The next interruption of this kind
+    // must not look like the end.
+    if (missing_ && gap > marker_.patience) marker_.patience = gap * 2;
+    ++marker_.odd;
+    const bool uneven = marker_.odd >= marker_.odd_allowed * 2 && marker_.odd * 2 > marker_.even;
+    if (++marker_.odd_in_a_row >= marker_.odd_allowed || uneven) {
+      if (young()) {
+        give_up();
+        return false;
+      }
+      if (!missing_) begin_search();
+      missing_ = true;
+    }
+  }
+  due_ = missing_ ? 0 : now_ + marker_.patience;
+  if (marker_.even + marker_.odd >= 16 * marker_.odd_allowed) {
+    marker_.even /= 2;
+    marker_.odd /= 2;
+  }
+  return true;
+}
+
+// What has been chosen too early, a loop within the step, is left soon: the next choice must have seen more. What has
+// held for long is not left for what comes during an evaluation.
+void StepFinder::begin_search() noexcept {
+  if (marker_.context != 0) {
+    const std::uint64_t held = now_ - marker_.since;
+    demand_ = young() ? std::min(std::max(demand_, took_ + held) * 2, most_demand)
+                                : std::clamp(held / 8, least_demand, std::max(least_demand, marker_.period * 64));
+  }
+  places_.fill({});
+  start_ = now_;
+  next_choice_ = 0;
+  searching_ = true;
+}
+
+void StepFinder::give_up() noexcept {
+  begin_search();
+  if (marker_.context != 0) ++generation_;
+  marker_ = {};
+  missing_ = false;
+  due_ = 0;
+}
+
+void StepFinder::rest() noexcept {
+  const Marker gone = marker_;
+  give_up();
+  previous_ = gone;
+  searching_ = false;
+  rest_ = std::clamp<std::uint64_t>(rest_ * 2, longest_search, longest_rest);
+  due_ = now_ + rest_;
+}
+
+// The marker before this one: training goes on after an evaluation that was long enough to be taken for the workload.
+bool StepFinder::previous_came() noexcept {
+  const std::uint64_t gap = now_ - previous_.last;
+  previous_.last = now_;
+  if (!about(gap, previous_.period)) return false;
+  std::swap(marker_, previous_);
+  marker_.patience *= 4;
+  marker_.odd_allowed *= 4;
+  marker_.odd = marker_.odd_in_a_row = 0;
+  ++generation_;
+  missing_ = searching_ = false;
+  due_ = now_ + marker_.patience;
+  return true;
+}
+
+bool StepFinder::search(std::uint64_t context) noexcept {
+  if (!searching_) {
+    missing_ = marker_.context != 0;
+    if (missing_ && young())
+      give_up();
+    else
+      begin_search();
+  }
+  if (context == previous_.context && context != 0 && previous_came()) return true;
+  if (now_ - start_ >= longest_search) {
+    rest();
+    return false;
+  }
+  const auto at = static_cast<std::uint32_t>(now_ - start_);
+  Place& place = places_[context * 0x9e3779b97f4a7c15 >> (64 - table_bits)];
+  if (place.context != context) {
+    // First come, first kept: but not what comes too rarely for a step that this search can prove by now, nor what
+    // comes many times a step. So the table fills with what comes once.
+    const std::uint32_t gaps = std::uint32_t{place.even} + place.odd;
+    const bool stale = at - place.last > std::max<std::uint32_t>(1 << 10, at / 8);
+    const bool inner = gaps >= 8 && (place.gap < least_period ||
+                                     std::uint64_t{place.even} * place.gap * 2 < place.last - place.first);
+    if (place.context == 0 || stale || inner) place = {context, at, at, 0, 0, 0};
+    return false;
+  }
+  const std::uint32_t gap = at - place.last, before = std::exchange(place.last, at);
+  if (about(gap, place.gap)) {
+    place.gap = static_cast<std::uint32_t>(nearer(place.gap, gap));
+    if (place.even < UINT16_MAX) ++place.even;
+  } else if (place.odd++ >= place.even) {
+    place.gap = gap;
+    place.even = 1;
+    place.odd = 0;
+    place.first = before;
+  }
+  if (at < demand_ || at < next_choice_ || !proven(place, at)) return false;
+  next_choice_ = at + std::max<std::uint32_t>(1 << 10, at / 64);
+  const Place* chosen = choose(at);
+  if (chosen == nullptr) return false;
+  const bool begins = chosen->context == context;
+  take(*chosen);
+  return begins;
+}
+
+// A loop within the step has even gaps too, but only for a part of it: the even gaps must make up most of the time
+// since the context came first, and that must be most of the search.
+bool StepFinder::proven(const Place& place, std::uint32_t at) const noexcept {
+  return place.context != 0 && place.even >= least_even && place.gap >= least_period &&
+         std::uint32_t{place.odd} * 8 <= place.even && at - place.last <= place.gap * 2 &&
+         (place.last - place.first) * 2 >= at &&
+         std::uint64_t{place.even} * place.gap * 4 >= std::uint64_t{at - place.first} * 3;
+}
+
+const StepFinder::Place* StepFinder::choose(std::uint32_t at) const noexcept {
+  std::uint32_t largest = 0, hoped = 0;
+  for (const Place& place : places_) {
+    if (proven(place, at))
+      largest = std::max(largest, place.gap);
+    else if (place.even >= 2 && place.odd == 0 && at - place.last <= place.gap * 2)
+      hoped = std::max(hoped, place.gap);
+  }
+  // A larger one that has been even so far: the step whose microbatches these are. Not the evaluation after many steps.
+  if (hoped > largest + largest / 2 && hoped / 64 <= largest) return nullptr;
+  const Place* best = nullptr;
+  for (const Place& place : places_) {
+    if (!proven(place, at) || place.gap < largest - largest / 8) continue;
+    if (best == nullptr || place.odd < best->odd || (place.odd == best->odd && place.even > best->even)) best = &place;
+  }
+  return best;
+}
+
+void StepFinder::take(const Place& place) noexcept {
+  if (marker_.context != 0 && marker_.context != place.context) previous_ = marker_;
+  marker_ = {place.context, place.gap, now_, start_ + place.last, 4 * std::uint64_t{place.gap}};
+  took_ = now_ - start_;
+  ++generation_;
+  missing_ = searching_ = false;
+  rest_ = 0;
+  due_ = marker_.last + marker_.patience;
+}
+
+}  // namespace refrain::replay
