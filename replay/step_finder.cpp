@@ -8,9 +8,10 @@ namespace {
 
 constexpr std::uint32_t least_period = 64;  ///< loops of a kernel or two are no steps
 constexpr std::uint32_t least_even = 12;    ///< by chance, gaps that differ at random come so once in 10^7 contexts
-constexpr std::uint64_t least_demand = 1 << 13, most_demand = 1 << 20;
+constexpr std::uint64_t least_demand = 1 << 13;
 constexpr std::uint32_t longest_search = 1 << 22;  ///< 12 steps of 10^5 operations, met at the wrong moment
 constexpr std::uint64_t longest_rest = 1 << 26;
+constexpr std::uint32_t enough_even = 4;  ///< in a row, after which an interruption is over
 
 bool about(std::uint64_t gap, std::uint64_t period) noexcept {
   return gap * 4 >= period * 3 && gap * 4 <= period * 5;
@@ -27,27 +28,32 @@ bool StepFinder::marker_came() noexcept {
   const std::uint64_t gap = now_ - marker_.last;
   marker_.last = now_;
   if (about(gap, marker_.period)) {
-    if (missing_) marker_.odd_allowed = std::max(marker_.odd_allowed, marker_.odd_in_a_row * 2);
-    missing_ = searching_ = false;
     marker_.period = nearer(marker_.period, gap);
+    marker_.covered += gap;
     ++marker_.even;
-    marker_.odd_in_a_row = 0;
+    if (++marker_.even_in_a_row >= enough_even) {
+      if (missing_) {
+        // It was an interruption, and the next of its kind must not look like the end of the workload.
+        marker_.patience = std::max(marker_.patience, marker_.longest * 2);
+        marker_.odd_allowed = std::max(marker_.odd_allowed, marker_.odd_in_a_row * 2);
+        marker_.odd = 0;
+        missing_ = false;
+        searching_ = searching_ && start_ < marker_.since;
+      }
+      marker_.odd_in_a_row = 0;
+    }
   } else {
-    // An interruption, an evaluation that has the marker too, or another workload. The next interruption of this kind
-    // must not look like the end.
-    if (missing_ && gap > marker_.patience) marker_.patience = gap * 2;
+    marker_.longest = std::max(marker_.longest, gap);
+    marker_.even_in_a_row = 0;
     ++marker_.odd;
     const bool uneven = marker_.odd >= marker_.odd_allowed * 2 && marker_.odd * 2 > marker_.even;
     if (++marker_.odd_in_a_row >= marker_.odd_allowed || uneven) {
-      if (young()) {
-        give_up();
-        return false;
-      }
-      if (!missing_) begin_search();
+      if (!searching_) begin_search();
+      if (!missing_) missing_since_ = now_;
       missing_ = true;
     }
   }
-  due_ = missing_ ? 0 : now_ + marker_.patience;
+  due_ = searching_ ? 0 : now_ + marker_.patience;
   if (marker_.even + marker_.odd >= 16 * marker_.odd_allowed) {
     marker_.even /= 2;
     marker_.odd /= 2;
@@ -55,33 +61,24 @@ bool StepFinder::marker_came() noexcept {
   return true;
 }
 
-// What has been chosen too early, a loop within the step, is left soon: the next choice must have seen more. What has
-// held for long is not left for what comes during an evaluation.
 void StepFinder::begin_search() noexcept {
-  if (marker_.context != 0) {
-    const std::uint64_t held = now_ - marker_.since;
-    demand_ = young() ? std::min(std::max(demand_, took_ + held) * 2, most_demand)
-                                : std::clamp(held / 8, least_demand, std::max(least_demand, marker_.period * 64));
-  }
+  // What has held for long is not left for what comes during an evaluation.
+  const std::uint64_t held = marker_.context == 0 ? 0 : now_ - marker_.since;
+  demand_ = std::clamp(held / 8, least_demand, std::max(least_demand, marker_.period * 64));
   places_.fill({});
   start_ = now_;
   next_choice_ = 0;
   searching_ = true;
 }
 
-void StepFinder::give_up() noexcept {
-  begin_search();
-  if (marker_.context != 0) ++generation_;
-  marker_ = {};
-  missing_ = false;
-  due_ = 0;
-}
-
+// Nothing comes evenly. It is looked for again, but more and more rarely.
 void StepFinder::rest() noexcept {
-  const Marker gone = marker_;
-  give_up();
-  previous_ = gone;
-  searching_ = false;
+  if (marker_.context != 0) {
+    previous_ = marker_;
+    ++generation_;
+  }
+  marker_ = {};
+  searching_ = missing_ = false;
   rest_ = std::clamp<std::uint64_t>(rest_ * 2, longest_search, longest_rest);
   due_ = now_ + rest_;
 }
@@ -95,6 +92,7 @@ bool StepFinder::previous_came() noexcept {
   marker_.patience *= 4;
   marker_.odd_allowed *= 4;
   marker_.odd = marker_.odd_in_a_row = 0;
+  took_ = 0;
   ++generation_;
   missing_ = searching_ = false;
   due_ = now_ + marker_.patience;
@@ -104,14 +102,18 @@ bool StepFinder::previous_came() noexcept {
 bool StepFinder::search(std::uint64_t context) noexcept {
   if (!searching_) {
     missing_ = marker_.context != 0;
-    if (missing_ && young())
-      give_up();
-    else
-      begin_search();
+    missing_since_ = now_;
+    begin_search();
   }
-  if (context == previous_.context && context != 0 && previous_came()) return true;
-  if (now_ - start_ >= longest_search) {
+  if (context == previous_.context && context != 0 && lost() && previous_came()) return true;
+  const bool ends = now_ - start_ >= longest_search;
+  if (ends && (marker_.context == 0 || now_ - marker_.last > longest_search / 2)) {
     rest();
+    return false;
+  }
+  if (ends || (!young() && !lost() && marker_.covered * 4 >= (now_ - marker_.since) * 3)) {
+    searching_ = false;
+    due_ = now_ + (lost() ? longest_search : marker_.patience);
     return false;
   }
   const auto at = static_cast<std::uint32_t>(now_ - start_);
@@ -139,7 +141,7 @@ bool StepFinder::search(std::uint64_t context) noexcept {
   if (at < demand_ || at < next_choice_ || !proven(place, at)) return false;
   next_choice_ = at + std::max<std::uint32_t>(1 << 10, at / 64);
   const Place* chosen = choose(at);
-  if (chosen == nullptr) return false;
+  if (chosen == nullptr || !better(*chosen)) return false;
   const bool begins = chosen->context == context;
   take(*chosen);
   return begins;
@@ -163,7 +165,7 @@ const StepFinder::Place* StepFinder::choose(std::uint32_t at) const noexcept {
       hoped = std::max(hoped, place.gap);
   }
   // A larger one that has been even so far: the step whose microbatches these are. Not the evaluation after many steps.
-  if (hoped > largest + largest / 2 && hoped / 64 <= largest) return nullptr;
+  if (hoped > largest + largest / 2 && hoped / 16 <= largest) return nullptr;
   const Place* best = nullptr;
   for (const Place& place : places_) {
     if (!proven(place, at) || place.gap < largest - largest / 8) continue;
@@ -172,14 +174,26 @@ const StepFinder::Place* StepFinder::choose(std::uint32_t at) const noexcept {
   return best;
 }
 
+// What was chosen first may be a loop within the step. It leaves out a good part of the step, then, as the step does not.
+bool StepFinder::better(const Place& place) const noexcept {
+  // What went away together with the marker is no better: so much later it is not proven any more.
+  if (marker_.context == 0) return true;
+  if (lost()) return now_ - (missing_ ? missing_since_ : marker_.last) > std::uint64_t{8} * place.gap;
+  return place.gap * 2 >= marker_.period * 3 && marker_.covered * 4 < (now_ - marker_.since) * 3;
+}
+
 void StepFinder::take(const Place& place) noexcept {
-  if (marker_.context != 0 && marker_.context != place.context) previous_ = marker_;
-  marker_ = {place.context, place.gap, now_, start_ + place.last, 4 * std::uint64_t{place.gap}};
+  if (missing_ && !young()) previous_ = marker_;
+  marker_ = {};
+  marker_.context = place.context;
+  marker_.period = place.gap;
+  marker_.since = now_;
+  marker_.last = start_ + place.last;
+  marker_.patience = 4 * marker_.period;
   took_ = now_ - start_;
   ++generation_;
-  missing_ = searching_ = false;
+  missing_ = false;
   rest_ = 0;
-  due_ = marker_.last + marker_.patience;
 }
 
 }  // namespace refrain::replay

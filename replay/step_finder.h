@@ -29,7 +29,7 @@ class StepFinder {
   /// not change over an interruption after which the marker comes again.
   std::uint64_t generation() const noexcept { return generation_; }
   /// No step is known, or none has begun for several periods.
-  bool lost() const noexcept { return marker_.context == 0 || missing_; }
+  bool lost() const noexcept { return marker_.context == 0 || missing_ || now_ - marker_.last > marker_.patience; }
 
  private:
   /// A candidate. Indices count from the beginning of the search.
@@ -42,28 +42,31 @@ class StepFinder {
   struct Marker {
     std::uint64_t context = 0, period = 0;
     std::uint64_t since = 0, last = 0;
-    std::uint64_t patience = 0;  ///< how long it may stay away
+    std::uint64_t patience = 0;     ///< how long it may stay away
+    std::uint64_t covered = 0;      ///< the sum of all even gaps since it was chosen
+    std::uint64_t longest = 0;      ///< gap that was not even
     std::uint32_t odd_allowed = 8;  ///< in a row
-    std::uint32_t even = 0, odd = 0, odd_in_a_row = 0;
+    std::uint32_t even = 0, odd = 0, even_in_a_row = 0, odd_in_a_row = 0;
   };
   static constexpr unsigned table_bits = 9;
 
   bool marker_came() noexcept;
   bool search(std::uint64_t context) noexcept;
-  /// The marker has not come for long enough to be the step's rather than a loop's within it.
+  /// It may still prove to be a loop within the step: the search goes on.
   bool young() const noexcept { return now_ - marker_.since < took_ * 16; }
   void begin_search() noexcept;
   void rest() noexcept;
   bool previous_came() noexcept;
   bool proven(const Place& place, std::uint32_t at) const noexcept;
+  bool better(const Place& place) const noexcept;
   const Place* choose(std::uint32_t at) const noexcept;
   void take(const Place& place) noexcept;
-  void give_up() noexcept;
 
   std::uint64_t now_ = 0;
   std::uint64_t due_ = 0;  ///< the index from which on every operation is looked at
   Marker marker_, previous_;
   bool searching_ = false, missing_ = false;
+  std::uint64_t missing_since_ = 0;
   std::uint64_t generation_ = 0;
   std::uint64_t start_ = 0;       ///< of the search
   std::uint64_t demand_ = 1 << 13;  ///< operations that a search must have seen before it chooses
