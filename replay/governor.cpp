@@ -1,8 +1,9 @@
 #include "replay/governor.h"
 
 #include <algorithm>
-#include <cmath>
 #include <span>
+
+#include "replay/step_times.h"
 
 namespace refrain::replay {
 namespace {
@@ -20,40 +21,6 @@ constexpr double margin = 0.002;
 constexpr double unusual = 1.3;  ///< of the usual time of a step, or one part in it
 constexpr std::uint32_t watch_steps = 32, most_unusual = 4;
 constexpr std::uint64_t calm_steps = 4096, shortest_wait = 64, longest_wait = 1 << 16;
-
-// The mean of the middle half. With an even number of steps it takes as many short as long ones where they alternate,
-// and nothing of a step that saved a checkpoint.
-double middle(std::span<std::int64_t> times) noexcept {
-  std::ranges::sort(times);
-  const std::size_t quarter = times.size() / 4;
-  double sum = 0;
-  for (const std::int64_t time : times.subspan(quarter, times.size() - 2 * quarter)) sum += static_cast<double>(time);
-  return std::max(1.0, sum / static_cast<double>(times.size() - 2 * quarter));
-}
-
-double variation(std::span<const std::int64_t> times) noexcept {
-  double sum = 0, squares = 0;
-  for (const std::int64_t time : times) {
-    sum += static_cast<double>(time);
-    squares += static_cast<double>(time) * static_cast<double>(time);
-  }
-  const auto count = static_cast<double>(times.size());
-  const double variance = (squares - sum * sum / count) / (count - 1);
-  return variance <= 0 ? 0 : std::sqrt(variance) * count / sum;
-}
-
-// The same from the middle half alone, as if it were normal: for sorted times.
-double middle_variation(std::span<const std::int64_t> sorted) noexcept {
-  const std::size_t quarter = sorted.size() / 4;
-  const auto spread = static_cast<double>(sorted[sorted.size() - 1 - quarter] - sorted[quarter]);
-  return spread / 1.35 / std::max(1.0, static_cast<double>(sorted[sorted.size() / 2]));
-}
-
-double median(std::span<float> values) noexcept {
-  if (values.empty()) return 0;
-  std::ranges::sort(values);
-  return (static_cast<double>(values[(values.size() - 1) / 2]) + static_cast<double>(values[values.size() / 2])) / 2;
-}
 
 // Pairs that must agree for the sign to be no chance: of all looks together, it is one in less than 20 where there is
 // no difference. 0: not a number of pairs at which it looks.

@@ -1,5 +1,6 @@
 // Decides by measurement whether replay pays: blocks of steps run eagerly and with replay in turn, and what is not
-// certainly faster with replay runs eagerly. Looks again now and then, and starts anew when the workload has changed.
+// certainly faster with replay runs eagerly. Looks again now and then, for which one step in 100 runs in the arm that
+// has lost, and starts anew when the workload has changed.
 //
 // Owns:    the times of one block and two numbers for each block of a measurement, 2 KiB. Allocates nothing.
 // Threads: one at a time; guarded by the caller.
@@ -17,14 +18,14 @@ enum class Arm : std::uint8_t { replay, eager };
 struct Verdict {
   enum class Phase : std::uint8_t { warming, measuring, decided };
   Phase phase = Phase::warming;
-  Arm arm = Arm::replay;                ///< what won, once decided
-  double replay_ms = 0, eager_ms = 0;   ///< a step, medians over the blocks
-  double ratio = 1;                     ///< replay over eager, median over the pairs of blocks
-  double cv_replay = 0, cv_eager = 0;   ///< of a step within its block, medians over the blocks
-  std::uint32_t pairs = 0;              ///< of blocks, in the last measurement
-  std::uint32_t measurements = 0;       ///< ended since the beginning
-  std::uint64_t steps_measured = 0;     ///< since the beginning
-  std::uint64_t steps_lost = 0;         ///< in the arm that had lost, since it had
+  Arm arm = Arm::replay;               ///< what won, once decided
+  double replay_ms = 0, eager_ms = 0;  ///< a step, medians over the blocks
+  double ratio = 1;                    ///< replay over eager, median over the pairs of blocks
+  double cv_replay = 0, cv_eager = 0;  ///< of a step within its block, medians over the blocks
+  std::uint32_t pairs = 0;             ///< of blocks, in the last measurement
+  std::uint32_t measurements = 0;      ///< ended since the beginning
+  std::uint64_t steps_measured = 0;    ///< since the beginning
+  std::uint64_t steps_lost = 0;        ///< in the arm that had lost, since it had
 };
 
 class Governor {
@@ -56,12 +57,12 @@ class Governor {
   Arm arm_ = Arm::replay;
   std::int64_t now_ = 0;
   bool started_ = false;
-  bool known_ = false;                           ///< the verdict is of this workload
+  bool known_ = false;  ///< the verdict is of this workload
   std::uint64_t steps_ = 0, armed_at_ = 0;
   std::uint32_t warmed_ = 0, quiet_ = 0;
-  std::uint64_t wait_ = 0, backoff_ = 0;         ///< steps until it warms up again
+  std::uint64_t wait_ = 0, backoff_ = 0;  ///< steps until it warms up again
   std::array<std::int64_t, most_steps> times_{};
-  std::uint32_t filled_ = 0;                     ///< of times_
+  std::uint32_t filled_ = 0;  ///< of times_
   std::uint32_t full_steps_ = 0, block_steps_ = 0, block_ = 0, skip_ = 0, dropped_ = 0;
   struct Block {
     float ns = 0, cv = 0;
@@ -69,8 +70,8 @@ class Governor {
   std::array<std::array<Block, most_pairs>, 2> blocks_{};
   std::uint64_t next_check_ = 0, spent_ = 0, spent_since_ = 0;
   std::int64_t next_check_ns_ = 0;
-  std::uint32_t against_ = 0;                    ///< checks in a row that contradicted the verdict
-  double usual_ns_ = 0;                          ///< of a step in the arm that won, soon after it had
+  std::uint32_t against_ = 0;  ///< checks in a row that contradicted the verdict
+  double usual_ns_ = 0;        ///< of a step in the arm that won, soon after it had
   std::uint32_t unusual_ = 0;
   Verdict verdict_;
 };

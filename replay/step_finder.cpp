@@ -11,15 +11,13 @@ constexpr std::uint32_t least_even = 12;    ///< by chance, gaps that differ at 
 constexpr std::uint64_t least_demand = 1 << 13;
 constexpr std::uint32_t longest_search = 1 << 22;  ///< 12 steps of 10^5 operations, met at the wrong moment
 constexpr std::uint64_t longest_rest = 1 << 26;
+constexpr std::uint64_t most_patience = 1 << 26;
+constexpr std::uint32_t most_odd = 1 << 20;
 constexpr std::uint32_t enough_even = 4;  ///< in a row, after which an interruption is over
 
-bool about(std::uint64_t gap, std::uint64_t period) noexcept {
-  return gap * 4 >= period * 3 && gap * 4 <= period * 5;
-}
+bool about(std::uint64_t gap, std::uint64_t period) noexcept { return gap * 4 >= period * 3 && gap * 4 <= period * 5; }
 
-std::uint64_t nearer(std::uint64_t period, std::uint64_t gap) noexcept {
-  return period + gap / 8 - period / 8;
-}
+std::uint64_t nearer(std::uint64_t period, std::uint64_t gap) noexcept { return period + gap / 8 - period / 8; }
 
 }  // namespace
 
@@ -34,8 +32,8 @@ bool StepFinder::marker_came() noexcept {
     if (++marker_.even_in_a_row >= enough_even) {
       if (missing_) {
         // It was an interruption, and the next of its kind must not look like the end of the workload.
-        marker_.patience = std::max(marker_.patience, marker_.longest * 2);
-        marker_.odd_allowed = std::max(marker_.odd_allowed, marker_.odd_in_a_row * 2);
+        marker_.patience = std::clamp(marker_.longest * 2, marker_.patience, most_patience);
+        marker_.odd_allowed = std::clamp(marker_.odd_in_a_row * 2, marker_.odd_allowed, most_odd);
         marker_.odd = 0;
         missing_ = false;
         searching_ = searching_ && start_ < marker_.since;
@@ -89,8 +87,8 @@ bool StepFinder::previous_came() noexcept {
   previous_.last = now_;
   if (!about(gap, previous_.period)) return false;
   std::swap(marker_, previous_);
-  marker_.patience *= 4;
-  marker_.odd_allowed *= 4;
+  marker_.patience = std::min(marker_.patience * 4, most_patience);
+  marker_.odd_allowed = std::min(marker_.odd_allowed * 4, most_odd);
   marker_.odd = marker_.odd_in_a_row = 0;
   took_ = 0;
   ++generation_;
@@ -123,8 +121,8 @@ bool StepFinder::search(std::uint64_t context) noexcept {
     // comes many times a step. So the table fills with what comes once.
     const std::uint32_t gaps = std::uint32_t{place.even} + place.odd;
     const bool stale = at - place.last > std::max<std::uint32_t>(1 << 10, at / 8);
-    const bool inner = gaps >= 8 && (place.gap < least_period ||
-                                     std::uint64_t{place.even} * place.gap * 2 < place.last - place.first);
+    const bool inner =
+        gaps >= 8 && (place.gap < least_period || std::uint64_t{place.even} * place.gap * 2 < place.last - place.first);
     if (place.context == 0 || stale || inner) place = {context, at, at, 0, 0, 0};
     return false;
   }
@@ -174,7 +172,8 @@ const StepFinder::Place* StepFinder::choose(std::uint32_t at) const noexcept {
   return best;
 }
 
-// What was chosen first may be a loop within the step. It leaves out a good part of the step, then, as the step does not.
+// What was chosen first may be a loop within the step. It leaves out a good part of the step, then, as the step does
+// not.
 bool StepFinder::better(const Place& place) const noexcept {
   // What went away together with the marker is no better: so much later it is not proven any more.
   if (marker_.context == 0) return true;

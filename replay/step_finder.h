@@ -36,7 +36,7 @@ class StepFinder {
   struct Place {
     std::uint64_t context = 0;  ///< 0: the place is free
     std::uint32_t first = 0, last = 0;
-    std::uint32_t gap = 0;           ///< from one occurrence to the next, as most of them were since `first`
+    std::uint32_t gap = 0;            ///< from one occurrence to the next, as most of them were since `first`
     std::uint16_t even = 0, odd = 0;  ///< gaps that were about like that, and those that were not
   };
   struct Marker {
@@ -68,9 +68,9 @@ class StepFinder {
   bool searching_ = false, missing_ = false;
   std::uint64_t missing_since_ = 0;
   std::uint64_t generation_ = 0;
-  std::uint64_t start_ = 0;       ///< of the search
+  std::uint64_t start_ = 0;         ///< of the search
   std::uint64_t demand_ = 1 << 13;  ///< operations that a search must have seen before it chooses
-  std::uint64_t took_ = 0;        ///< operations of the search that found the marker
+  std::uint64_t took_ = 0;          ///< operations of the search that found the marker
   std::uint64_t rest_ = 0;
   std::uint32_t next_choice_ = 0;
   std::array<Place, 1 << table_bits> places_{};

@@ -137,6 +137,35 @@ TEST(StepFinder, one_step_of_100000_operations) {
   EXPECT_LE(program.finder.generation(), 12u) << "loops taken for the step on the way";
 }
 
+// Steps or microbatches, but the same to the end.
+TEST(StepFinder, programs_of_any_shape) {
+  for (unsigned seed = 1; seed <= 200; ++seed) {
+    Program program(seed);
+    const unsigned layers = program.random(1, 40), size = program.random(5, 80), micro = program.random(1, 6);
+    const unsigned parameters = program.random(1, 200), kernels = program.random(1, 8), other = program.random(0, 500);
+    const unsigned every = program.random(5, 100), batches = program.random(0, 20), noise = program.random(0, 5000);
+    for (unsigned index = 0; index < noise; ++index) program.launch(program.random(1'000'000, 2'000'000));
+    std::size_t least = SIZE_MAX, most = 0;
+    const Found found = run(program, 1500, 1000, [&](unsigned index) {
+      const std::uint64_t before = program.count();
+      program.loop(micro, [&] {
+        forward(program, layers, size);
+        program.block(50, other);
+        backward(program, layers, size);
+      });
+      program.loop(parameters, [&] { program.block(8, kernels); });
+      if (index >= 1000) {
+        least = std::min(least, program.begun(before));
+        most = std::max(most, program.begun(before));
+      }
+      if (index % every == 0) evaluate(program, batches);
+    });
+    EXPECT_TRUE(least == most && (least == 1 || least + 1 == micro || least == micro))
+        << seed << ": " << least << " to " << most << " of " << micro;
+    EXPECT_EQ(found.changes, 0u) << seed;
+  }
+}
+
 // Batches of an evaluation may count as steps or not, but every step of the training does.
 TEST(StepFinder, evaluation_does_not_end_the_workload) {
   for (const unsigned batches : {3u, 20u, 60u}) {
@@ -197,7 +226,8 @@ TEST(StepFinder, pipeline_schedule) {
       optimizer(program);
     });
     // A place where a backward pass follows a forward pass comes less often.
-    EXPECT_TRUE(found.a_step == 1 || found.a_step == micro || found.a_step == micro - ahead) << micro << ": " << found.a_step;
+    EXPECT_TRUE(found.a_step == 1 || found.a_step == micro || found.a_step == micro - ahead)
+        << micro << ": " << found.a_step;
     EXPECT_EQ(found.changes, 0u) << micro;
   }
 }
