@@ -27,10 +27,10 @@ using replay::Verdict;
 
 struct Job {
   double step_ms = 12;
-  double gain = 0;                             ///< what replay saves, a share of the eager step
-  double cv = 0;                               ///< of a step
-  double outliers = 0.01;                      ///< share of steps that take ten times as long
-  std::function<double(std::uint64_t)> shape;  ///< a factor for the step of this number, whatever the arm
+  double gain = 0;                                  ///< what replay saves, a share of the eager step
+  double cv = 0;                                    ///< of a step
+  double outliers = 0.01;                           ///< share of steps that take ten times as long
+  std::function<double(std::uint64_t)> shape = {};  ///< a factor for the step of this number, whatever the arm
 };
 
 class Simulation {
