@@ -1,4 +1,5 @@
 // Totals that add up: calls = held + passed, held = replayed + flushed. Passes that are open count when they end.
+#include <algorithm>
 #include <mutex>
 #include <utility>
 
@@ -17,9 +18,31 @@ void fill(capture::RegionCounters& out, const CallCounters& in) noexcept {
   out.graph_launches = in.graph_launches;
 }
 
+// Of one region, whose lock is held. May throw std::bad_alloc.
+capture::RegionCounters describe(const Region& region) {
+  capture::RegionCounters out;
+  out.region = region.rule.name;
+  out.passes = region.passes;
+  fill(out, region.counters);
+  out.variants = region.variants.size();
+  for (const std::unique_ptr<Variant>& variant : region.variants) {
+    for (const Segment& segment : variant->segments) {
+      if (segment.state != Segment::State::built) continue;
+      ++out.graphs;
+      out.graph_bytes += segment.bytes;
+    }
+  }
+  for (std::size_t reason = 0; reason < reason_count; ++reason) {
+    if (region.causes[reason] != 0)
+      out.fallbacks.push_back({static_cast<capture::Reason>(reason), region.causes[reason]});
+  }
+  return out;
+}
+
 }  // namespace
 
-void Engine::Impl::counters(capture::CountersRecord& record) noexcept try {
+// Without memory a region is left out, but the totals are right.
+void Engine::Impl::counters(capture::CountersRecord& record) noexcept {
   CallCounters total;
   record.total = {};
   record.regions.clear();
@@ -27,26 +50,18 @@ void Engine::Impl::counters(capture::CountersRecord& record) noexcept try {
     if (region == nullptr) continue;
     const std::lock_guard guard(region->lock);
     if (region->passes == 0) continue;
-    capture::RegionCounters& out = record.regions.emplace_back();
-    out.region = region->rule.name;
-    out.passes = region->passes;
-    fill(out, region->counters);
-    out.variants = region->variants.size();
-    for (const std::unique_ptr<Variant>& variant : region->variants) {
-      for (const Segment& segment : variant->segments) {
-        if (segment.state != Segment::State::built) continue;
-        ++out.graphs;
-        out.graph_bytes += segment.bytes;
-      }
-    }
-    for (std::size_t reason = 0; reason < reason_count; ++reason) {
-      if (region->causes[reason] != 0)
-        out.fallbacks.push_back({static_cast<capture::Reason>(reason), region->causes[reason]});
-    }
     total += region->counters;
-    record.total.passes += out.passes;
-    record.total.variants += out.variants;
-    record.total.graphs += out.graphs;
+    record.total.passes += region->passes;
+    record.total.variants += region->variants.size();
+    for (const std::unique_ptr<Variant>& variant : region->variants) {
+      record.total.graphs += static_cast<std::uint64_t>(
+          std::count_if(variant->segments.begin(), variant->segments.end(),
+                        [](const Segment& segment) { return segment.state == Segment::State::built; }));
+    }
+    try {
+      record.regions.push_back(describe(*region));
+    } catch (...) {
+    }
   }
   const std::lock_guard guard(threads_lock);
   std::uint64_t outside = ended_outside_calls;
@@ -62,7 +77,6 @@ void Engine::Impl::counters(capture::CountersRecord& record) noexcept try {
   record.graph_bytes_limit = std::uint64_t{settings.max_graph_mib} << 20;
   record.fallbacks = fallbacks.load(std::memory_order_relaxed);
   if (log != nullptr) record.records_dropped = log->dropped();
-} catch (...) {
 }
 
 void Engine::Impl::log_counters_when_due() noexcept {
