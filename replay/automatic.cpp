@@ -27,6 +27,13 @@ constexpr std::uint16_t most_unfit = 3;
 // Of one lane. The least recently used one makes room.
 constexpr std::size_t most_variants = 1024;
 
+// One word for what an operation does, for a look at the order of operations that costs nearly nothing.
+std::uint64_t word_of(const KernelCall& call) noexcept {
+  return reinterpret_cast<std::uint64_t>(call.function) * 0x9e3779b97f4a7c15;
+}
+std::uint64_t word_of(const MemsetCall&) noexcept { return 0xbf58476d1ce4e5b9; }
+std::uint64_t word_of(const CopyCall&) noexcept { return 0x94d049bb133111eb; }
+
 }  // namespace
 
 OpenRegion* Engine::Impl::automatic_pass(Lane& lane) noexcept {
@@ -43,6 +50,7 @@ OpenRegion* Engine::Impl::automatic_pass(Lane& lane) noexcept {
     return nullptr;
   }
   pass->region = regions[mine].get();
+  if (governs) pass->steps.reset(new (std::nothrow) LaneSteps);
   pass->epoch = epoch.load(std::memory_order_acquire);
   begin_piece(*pass);
   lane.automatic.store(pass, std::memory_order_release);
@@ -87,6 +95,14 @@ Decision Engine::Impl::hold_automatic(const Call& call, Thread& thread, CUresult
     const PassGuard guard(*pass);
     if (pass->epoch != now) demote(*pass);
     order_coupled(*lane);
+    if (pass->steps != nullptr) note_operation(*pass, word_of(call));
+    if (pace.arm() == Arm::eager) {
+      leave_piece(*pass);
+      if (lane->holds()) flush(*lane, Reason::early_order, "a call that passes");
+      Thread::add(thread.outside_calls);
+      thread.after_pass = nullptr;
+      return Decision::pass;
+    }
     decision = follow_automatic(call, thread, *pass, *lane, result);
   }
   build_when_due(*pass);

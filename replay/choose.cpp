@@ -121,6 +121,11 @@ void Engine::Impl::choose(const Call& call, OpenRegion& pass, Lane& lane) noexce
     ++region.causes[static_cast<std::size_t>(Reason::region_off)];
     return;
   }
+  if (pace.arm() == Arm::eager) {
+    pass.state = OpenRegion::State::eager;
+    ++region.causes[static_cast<std::size_t>(Reason::eager_step)];
+    return;
+  }
   if (region.rest.rests(pass.number)) {
     pass.state = OpenRegion::State::eager;
     ++region.causes[static_cast<std::size_t>(Reason::region_rests)];

@@ -67,6 +67,7 @@ Engine::Impl::Impl(const Driver& driver_table, const policy::Settings& all_setti
       regions.push_back(std::make_unique<Region>(rule, may_replay, std::make_unique<Trail>()));
     }
     automatic.store(true, std::memory_order_relaxed);
+    governs = settings.governor && settings.mode == policy::Mode::replay;
   }
   next_counters_ns = now_ns() + std::int64_t{settings.log_interval_s} * 1'000'000'000;
 }
@@ -302,6 +303,8 @@ void Engine::stop() noexcept {
 void Engine::abandon() noexcept {
   if (impl_ != nullptr) impl_->pauses.fetch_add(1 << 20, std::memory_order_relaxed);
 }
+
+bool Engine::verdict(ArmVerdict& out) noexcept { return impl_ != nullptr && impl_->pace.verdict(out); }
 
 void Engine::counters(capture::CountersRecord& record) noexcept {
   if (impl_ != nullptr) impl_->counters(record);

@@ -49,6 +49,8 @@ struct CopyCall {
   capture::CopyBytes bytes;
 };
 
+struct ArmVerdict;  ///< governor.h
+
 /// What a person should know at once.
 enum class Notice : std::uint8_t {
   region_off,     ///< a region failed too often; `subject` is its name
@@ -91,6 +93,7 @@ struct ProcessGlance {
     return pending_error.exchange(CUDA_SUCCESS, std::memory_order_acq_rel);
   }
   std::atomic<bool> automatic{false};  ///< operations outside of all ranges are watched as well
+  std::atomic<bool> dozes{false};      ///< they would be, but the job runs eagerly and is left alone for a while
 };
 
 class Engine {
@@ -111,6 +114,10 @@ class Engine {
     if (glance_->lanes_holding.load(std::memory_order_acquire) != 0) return false;
     if (glance_->automatic.load(std::memory_order_relaxed)) return false;
     if (glance_->pending_error.load(std::memory_order_relaxed) != CUDA_SUCCESS) return false;
+    constexpr std::uint64_t look = 1024;  // at the clock, once in so many calls
+    if (glance_->dozes.load(std::memory_order_relaxed) &&
+        thread->outside_calls.load(std::memory_order_relaxed) % look == 0)
+      return false;
     if (is_launch) ThreadGlance::add(thread->launches_seen);
     ThreadGlance::add(thread->outside_calls);
     return true;
@@ -163,6 +170,8 @@ class Engine {
   /// In a forked child: touch nothing, forward everything.
   void abandon() noexcept;
   void counters(capture::CountersRecord& record) noexcept;
+  /// What was measured of the job's steps with and without replay, last; false while nothing was.
+  bool verdict(ArmVerdict& out) noexcept;
   /// True while calls should be offered to hold(): not paused, stopped or abandoned.
   bool active() const noexcept;
 

@@ -19,6 +19,7 @@
 #include "replay/function_table.h"
 #include "replay/lane.h"
 #include "replay/match.h"
+#include "replay/pace.h"
 #include "replay/pass.h"
 #include "replay/planted_bug.h"
 #include "replay/region.h"
@@ -73,6 +74,11 @@ struct Engine::Impl : ProcessGlance {
   std::deque<policy::RegionRule> automatic_rules;
   std::size_t first_automatic = 0;              ///< in `regions`: the automatic ones come last
   std::atomic<std::size_t> automatic_taken{0};  ///< each belongs to a lane, once taken
+
+  Pace pace;
+  bool governs = false;                     ///< replay is measured against eager steps
+  std::atomic<std::int64_t> doze_until{0};  ///< while `dozes`
+  std::atomic<std::uint64_t> builds_done{0};
 
   std::atomic<int> pauses{0};  ///< and stop(), which is never taken back
   /// Steps when what open passes rely on may have changed. No two engines of a process ever have the same one.
@@ -149,6 +155,12 @@ struct Engine::Impl : ProcessGlance {
   void lose_place(OpenRegion& pass, capture::Reason reason) noexcept;
   void begin_piece(OpenRegion& pass) noexcept;
   bool make_room_for_variant(Region& region) noexcept;
+
+  // ---- arms.cpp: replay or eager steps
+  void note_operation(OpenRegion& pass, std::uint64_t token) noexcept;
+  void wake_when_due() noexcept;
+  void leave_piece(OpenRegion& pass) noexcept;
+  void log_verdict(const ArmVerdict& verdict) noexcept;
 
   // ---- choose.cpp
   template <typename Call>

@@ -73,9 +73,14 @@ void Governor::workload_changed() noexcept {
   wait_ = backoff_;
   filled_ = warmed_ = quiet_ = against_ = 0;
   known_ = false;
-  verdict_.phase = Verdict::Phase::warming;
+  verdict_.phase = ArmVerdict::Phase::warming;
   state_ = wait_ > 0 ? State::waiting : State::warming;
   use(wait_ > 0 ? verdict_.arm : Arm::replay);
+}
+
+void Governor::slept(std::int64_t now_ns) noexcept {
+  if (usual_ns_ > 0) steps_ += static_cast<std::uint64_t>(static_cast<double>(now_ns - now_) / usual_ns_);
+  now_ = now_ns;
 }
 
 void Governor::use(Arm arm) noexcept {
@@ -100,7 +105,7 @@ void Governor::begin_blocks(State state, std::uint32_t steps) noexcept {
   state_ = state;
   block_steps_ = steps;
   block_ = filled_ = dropped_ = 0;
-  if (state == State::measuring) verdict_.phase = Verdict::Phase::measuring;
+  if (state == State::measuring) verdict_.phase = ArmVerdict::Phase::measuring;
   use(arm_of_block());
 }
 
@@ -155,7 +160,7 @@ void Governor::end_pair() noexcept {
 
 void Governor::decide(Arm arm, double ratio) noexcept {
   const std::uint32_t pairs = block_ / 2;
-  verdict_.phase = Verdict::Phase::decided;
+  verdict_.phase = ArmVerdict::Phase::decided;
   verdict_.arm = arm;
   verdict_.ratio = ratio;
   verdict_.pairs = pairs;

@@ -15,7 +15,7 @@ namespace refrain::replay {
 
 enum class Arm : std::uint8_t { replay, eager };
 
-struct Verdict {
+struct ArmVerdict {
   enum class Phase : std::uint8_t { warming, measuring, decided };
   Phase phase = Phase::warming;
   Arm arm = Arm::replay;               ///< what won, once decided
@@ -35,7 +35,11 @@ class Governor {
   Arm step(std::int64_t now_ns, bool built_something = false) noexcept;
   /// What has been measured is no longer of this workload.
   void workload_changed() noexcept;
-  const Verdict& verdict() const noexcept { return verdict_; }
+  const ArmVerdict& verdict() const noexcept { return verdict_; }
+  /// True when it has decided and measures nothing now.
+  bool watches() const noexcept { return state_ == State::decided; }
+  /// Steps went by that it was not told of, in the arm that it had said last.
+  void slept(std::int64_t now_ns) noexcept;
 
  private:
   static constexpr std::uint32_t most_steps = 64;  ///< of a block
@@ -73,7 +77,7 @@ class Governor {
   std::uint32_t against_ = 0;  ///< checks in a row that contradicted the verdict
   double usual_ns_ = 0;        ///< of a step in the arm that won, soon after it had
   std::uint32_t unusual_ = 0;
-  Verdict verdict_;
+  ArmVerdict verdict_;
 };
 
 }  // namespace refrain::replay

@@ -17,6 +17,7 @@ Decision Engine::Impl::hold(const Call& call, CUresult& result) noexcept {
   }
   if constexpr (std::is_same_v<Call, KernelCall>) Thread::add(thread->launches_seen);
   OpenRegion* pass = pauses.load(std::memory_order_acquire) == 0 ? current_pass(*thread) : nullptr;
+  if (pass == nullptr && dozes.load(std::memory_order_relaxed)) wake_when_due();
   if (pass == nullptr && automatic.load(std::memory_order_relaxed) && pauses.load(std::memory_order_relaxed) == 0)
     return hold_automatic(call, *thread, result);
   if (pass == nullptr) {

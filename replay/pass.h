@@ -8,11 +8,13 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "capture/sequence.h"
 #include "replay/engine.h"
 #include "replay/lane.h"
+#include "replay/pace.h"
 #include "replay/region.h"
 
 namespace refrain::replay {
@@ -54,6 +56,7 @@ struct OpenRegion {
   std::uint64_t orders = 0;             ///< how many ordering calls it had made then, and
   std::uint64_t waited = 0;             ///< how often it had waited for the device
   Waits waits;                          ///< around the recording
+  std::unique_ptr<LaneSteps> steps;     ///< of its lane; nullptr when they are not looked for
   bool follows_piece = false;           ///< a piece was complete just before this one
   std::atomic<bool> build_due{false};   ///< the next call that has let go of `lock` builds
   CallCounters counters;

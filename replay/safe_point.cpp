@@ -82,6 +82,7 @@ bool Engine::Impl::build(Region& region, Variant& variant) noexcept {
     segment.memory_generation = memory_generation.load(std::memory_order_acquire);
     segment.last_stream = nullptr;
     graph_bytes.fetch_add(segment.bytes, std::memory_order_relaxed);
+    builds_done.fetch_add(1, std::memory_order_relaxed);
     if (log == nullptr) continue;
     try {
       capture::GraphRecord record;

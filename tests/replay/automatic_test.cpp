@@ -10,6 +10,7 @@ namespace {
 policy::Settings automatic_settings() {
   policy::Settings settings;
   settings.automatic = true;
+  settings.governor = false;
   settings.max_hold_us = 10'000'000;
   return settings;
 }

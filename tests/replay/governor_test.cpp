@@ -23,7 +23,7 @@ namespace {
 
 using replay::Arm;
 using replay::Governor;
-using replay::Verdict;
+using replay::ArmVerdict;
 
 struct Job {
   double step_ms = 12;
@@ -52,8 +52,8 @@ class Simulation {
   void run(std::uint64_t count) {
     for (std::uint64_t index = 0; index < count; ++index) step();
   }
-  const Verdict& decide() {
-    while (governor.verdict().phase != Verdict::Phase::decided && steps < 100'000) step();
+  const ArmVerdict& decide() {
+    while (governor.verdict().phase != ArmVerdict::Phase::decided && steps < 100'000) step();
     return governor.verdict();
   }
 
@@ -110,7 +110,7 @@ TEST(Governor, without_a_difference_it_is_mostly_eager) {
 
 TEST(Governor, says_what_it_measured) {
   Simulation simulation(job_of(0.1, 0.05), 1);
-  const Verdict& verdict = simulation.decide();
+  const ArmVerdict& verdict = simulation.decide();
   EXPECT_EQ(verdict.arm, Arm::replay);
   EXPECT_NEAR(verdict.eager_ms, 12, 0.4);
   EXPECT_NEAR(verdict.replay_ms, 10.8, 0.4);
@@ -166,16 +166,16 @@ TEST(Governor, short_and_long_steps) {
 TEST(Governor, waits_until_nothing_is_built) {
   Simulation simulation(job_of(0.2, 0.01), 1);
   for (unsigned step = 0; step < 100; ++step) simulation.step(true);
-  EXPECT_EQ(simulation.governor.verdict().phase, Verdict::Phase::warming);
+  EXPECT_EQ(simulation.governor.verdict().phase, ArmVerdict::Phase::warming);
   EXPECT_EQ(simulation.eager_steps, 0u);
   simulation.run(20);
-  EXPECT_EQ(simulation.governor.verdict().phase, Verdict::Phase::measuring);
+  EXPECT_EQ(simulation.governor.verdict().phase, ArmVerdict::Phase::measuring);
 }
 
 TEST(Governor, what_builds_all_the_time_is_measured_as_it_is) {
   Simulation simulation(job_of(-0.2, 0.01), 1);
   for (unsigned step = 0; step < 1000; ++step) simulation.step(true);
-  EXPECT_EQ(simulation.governor.verdict().phase, Verdict::Phase::decided);
+  EXPECT_EQ(simulation.governor.verdict().phase, ArmVerdict::Phase::decided);
   EXPECT_EQ(simulation.governor.verdict().arm, Arm::eager);
 }
 
@@ -235,9 +235,9 @@ TEST(Governor, another_workload_is_measured_anew) {
   EXPECT_EQ(simulation.governor.verdict().arm, Arm::replay);
   simulation.job.gain = -0.1;
   simulation.governor.workload_changed();
-  EXPECT_EQ(simulation.governor.verdict().phase, Verdict::Phase::warming);
+  EXPECT_EQ(simulation.governor.verdict().phase, ArmVerdict::Phase::warming);
   simulation.run(300);
-  EXPECT_EQ(simulation.governor.verdict().phase, Verdict::Phase::decided);
+  EXPECT_EQ(simulation.governor.verdict().phase, ArmVerdict::Phase::decided);
   EXPECT_EQ(simulation.governor.verdict().arm, Arm::eager);
 }
 

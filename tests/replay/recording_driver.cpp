@@ -1,5 +1,6 @@
 #include "tests/replay/recording_driver.h"
 
+#include <chrono>
 #include <cstring>
 #include <memory>
 #include <utility>
@@ -10,6 +11,7 @@ std::vector<Executed> RecordingDriver::executed;
 std::atomic<std::size_t> RecordingDriver::executed_count{0};
 std::map<std::string, int> RecordingDriver::calls;
 std::map<std::string, CUresult> RecordingDriver::fails;
+std::map<std::string, std::int64_t> RecordingDriver::takes;
 CUcontext RecordingDriver::context = nullptr;
 std::map<CUstream, unsigned> RecordingDriver::flags;
 std::set<CUstream> RecordingDriver::captured;
@@ -40,7 +42,16 @@ struct Exec {
 std::map<std::uint64_t, Function> functions;
 std::vector<CUcontext> context_stack;
 
+void take_time(const char* name) {
+  const auto found = RecordingDriver::takes.find(name);
+  if (found == RecordingDriver::takes.end()) return;
+  const auto end = std::chrono::steady_clock::now() + std::chrono::nanoseconds(found->second);
+  while (std::chrono::steady_clock::now() < end) {
+  }
+}
+
 bool fails(const char* name, CUresult& error) {
+  take_time(name);
   ++RecordingDriver::calls[name];
   const auto found = RecordingDriver::fails.find(name);
   if (found == RecordingDriver::fails.end()) return false;
@@ -279,6 +290,7 @@ const replay::Driver& RecordingDriver::start() {
   executed_count.store(0);
   calls.clear();
   RecordingDriver::fails.clear();
+  RecordingDriver::takes.clear();
   functions.clear();
   flags.clear();
   captured.clear();

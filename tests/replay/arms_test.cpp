@@ -1,0 +1,84 @@
+// Steps with and without replay are compared while the job runs, and the better way is kept.
+#include "replay/governor.h"
+#include "tests/replay/engine_fixture.h"
+
+namespace refrain::tests {
+namespace {
+
+class Arms : public Engine {
+ protected:
+  static constexpr std::uint64_t kernels = 48;
+  void SetUp() override {
+    policy::Settings settings;
+    settings.automatic = true;
+    settings.max_hold_us = 10'000'000;
+    start(settings);
+    for (std::uint64_t kernel = 0; kernel < kernels; ++kernel) RecordingDriver::add_function(200 + kernel, {8, 8});
+    RecordingDriver::takes["cuLaunchKernel"] = 3'000;
+  }
+  void step() {
+    for (std::uint64_t kernel = 0; kernel < kernels; ++kernel) program->launch(200 + kernel, {memory + 4096 * kernel, 5});
+    program->synchronize();
+  }
+  /// Steps until there is a verdict, `most` at most.
+  replay::ArmVerdict decide(int most = 20'000) {
+    replay::ArmVerdict verdict;
+    for (int number = 0; number < most && !program->engine->verdict(verdict); ++number) {
+      step();
+      executed();
+    }
+    return verdict;
+  }
+  /// Compares, and forgets what was executed: thousands of steps are a lot of text.
+  void executed() {
+    ASSERT_TRUE(compared());
+    RecordingDriver::executed.clear();
+    program->expected.clear();
+  }
+  int graph_launches(int steps) {
+    const int before = RecordingDriver::calls["cuGraphLaunch"];
+    for (int number = 0; number < steps; ++number) {
+      step();
+      executed();
+    }
+    return RecordingDriver::calls["cuGraphLaunch"] - before;
+  }
+};
+
+TEST_F(Arms, replay_that_pays_is_kept) {
+  RecordingDriver::takes["cuGraphLaunch"] = 2'000;
+  const replay::ArmVerdict verdict = decide();
+  ASSERT_EQ(verdict.measurements, 1u);
+  EXPECT_EQ(verdict.arm, replay::Arm::replay);
+  EXPECT_LT(verdict.ratio, 0.9);
+  EXPECT_LT(verdict.replay_ms, verdict.eager_ms);
+  EXPECT_GE(graph_launches(100), 100);
+  EXPECT_FALSE(program->engine->passes(true));
+}
+
+TEST_F(Arms, replay_that_costs_more_than_it_saves_is_given_up) {
+  RecordingDriver::takes["cuGraphLaunch"] = 300'000;
+  const replay::ArmVerdict verdict = decide();
+  ASSERT_EQ(verdict.measurements, 1u);
+  EXPECT_EQ(verdict.arm, replay::Arm::eager);
+  EXPECT_GT(verdict.ratio, 1.1);
+  EXPECT_EQ(graph_launches(400), 0);
+  EXPECT_TRUE(program->engine->passes(true)) << "nothing but a pass-through is left of a call";
+}
+
+TEST_F(Arms, without_the_governor_everything_is_replayed) {
+  program = nullptr;
+  policy::Settings settings;
+  settings.automatic = true;
+  settings.governor = false;
+  start(settings);
+  for (std::uint64_t kernel = 0; kernel < kernels; ++kernel) RecordingDriver::add_function(200 + kernel, {8, 8});
+  RecordingDriver::takes["cuGraphLaunch"] = 100'000;
+  graph_launches(100);
+  EXPECT_GE(graph_launches(200), 200);
+  replay::ArmVerdict verdict;
+  EXPECT_FALSE(program->engine->verdict(verdict));
+}
+
+}  // namespace
+}  // namespace refrain::tests
