@@ -131,6 +131,7 @@ bool read(const Json& json, std::vector<Value>& list) {
 
 constexpr const char* text = "text";
 constexpr const char* count = "a whole number of at least 0";
+constexpr const char* number = "a number";
 constexpr const char* integer = "a whole number";
 constexpr const char* texts = "an array of texts";
 constexpr const char* counts = "an array of whole numbers";
@@ -198,7 +199,7 @@ bool decode(Fields& fields, GraphRecord& graph) {
   fields.take("first_operation", graph.first_operation, count);
   fields.take("nodes", graph.nodes, count);
   fields.take("device_bytes", graph.device_bytes, count);
-  fields.take("microseconds", graph.microseconds, "a number");
+  fields.take("microseconds", graph.microseconds, number);
   return true;
 }
 
@@ -266,6 +267,19 @@ bool decode(Fields& fields, CountersRecord& counters) {
   return true;
 }
 
+bool decode(Fields& fields, VerdictRecord& verdict) {
+  fields.take("subject", verdict.subject, text);
+  fields.take("decision", verdict.decision, text);
+  fields.take("eager_ms", verdict.eager_ms, number);
+  fields.take("replay_ms", verdict.replay_ms, number);
+  fields.take("ratio", verdict.ratio, number);
+  fields.take("eager_variation", verdict.eager_variation, number);
+  fields.take("replay_variation", verdict.replay_variation, number);
+  fields.take("pairs", verdict.pairs, count);
+  fields.take("steps", verdict.steps, count);
+  return true;
+}
+
 bool decode(Fields& fields, MessageRecord& message) {
   fields.take("level", message.level, text);
   fields.take("text", message.text, text);
@@ -293,6 +307,7 @@ Decoded decode_object(const Json& object, DecodedLine& result) {
   if (kind == "graph") return decode_as<GraphRecord>(fields, result);
   if (kind == "fallback") return decode_as<FallbackRecord>(fields, result);
   if (kind == "counters") return decode_as<CountersRecord>(fields, result);
+  if (kind == "verdict") return decode_as<VerdictRecord>(fields, result);
   if (kind == "message") return decode_as<MessageRecord>(fields, result);
   return Decoded::unknown;
 }

@@ -27,11 +27,16 @@ Json listed(const std::vector<Value>& values, std::size_t most) {
   return list;
 }
 
+/// Six decimals are enough, and more digits would be noise; 0 for what JSON has no number for.
+double rounded(double value) noexcept {
+  const double result = std::round(value * 1e6) / 1e6;
+  return std::isfinite(result) ? result : 0.0;
+}
+
 Json begun(const char* kind, double time) {
-  // Microseconds are enough, and more digits would be noise.
   Json json;
   json["record"] = kind;
-  json["time"] = std::round(time * 1e6) / 1e6;
+  json["time"] = rounded(time);
   return json;
 }
 
@@ -163,6 +168,20 @@ Json object_of(const CountersRecord& counters, double time, ReadableNames&) {
   for (std::size_t index = 0; index < count; ++index) regions.push_back(object_of(counters.regions[index]));
   json["unmatched_rules"] = listed(counters.unmatched_rules, most_names);
   json["ranges_seen"] = listed(counters.ranges_seen, most_names);
+  return json;
+}
+
+Json object_of(const VerdictRecord& verdict, double time, ReadableNames&) {
+  Json json = begun("verdict", time);
+  json["subject"] = bounded(verdict.subject, longest_region);
+  json["decision"] = bounded(verdict.decision, longest_value);
+  json["eager_ms"] = rounded(verdict.eager_ms);
+  json["replay_ms"] = rounded(verdict.replay_ms);
+  json["ratio"] = rounded(verdict.ratio);
+  json["eager_variation"] = rounded(verdict.eager_variation);
+  json["replay_variation"] = rounded(verdict.replay_variation);
+  json["pairs"] = verdict.pairs;
+  json["steps"] = verdict.steps;
   return json;
 }
 

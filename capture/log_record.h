@@ -105,12 +105,23 @@ struct CountersRecord {
   std::vector<std::string> ranges_seen;      ///< bounded: names that no rule selected, for hints
 };
 
+/// Whether replay pays, as measured: steps ran eagerly and with replay in turn. Written each time a measurement ends.
+struct VerdictRecord {
+  std::string subject;                               ///< "the job", or a region's name
+  std::string decision;                              ///< "replay" or "eager"
+  double eager_ms = 0, replay_ms = 0;                ///< a step, medians
+  double ratio = 1;                                  ///< replay over eager, median over the pairs
+  double eager_variation = 0, replay_variation = 0;  ///< of a step: standard deviation over mean
+  std::uint64_t pairs = 0;                           ///< of blocks of steps, one eager and one with replay
+  std::uint64_t steps = 0;                           ///< measured since the start
+};
+
 /// A line of text that was also printed.
 struct MessageRecord {
   std::string level, text;
 };
 
-using LogRecord =
-    std::variant<HeaderRecord, SequenceRecord, GraphRecord, FallbackRecord, CountersRecord, MessageRecord>;
+using LogRecord = std::variant<HeaderRecord, SequenceRecord, GraphRecord, FallbackRecord, CountersRecord, VerdictRecord,
+                               MessageRecord>;
 
 }  // namespace refrain::capture

@@ -14,6 +14,7 @@ class Reduction {
   void operator()(HeaderRecord& header) { summary_.header = std::move(header); }
   void operator()(MessageRecord& message) { summary_.messages.push_back(std::move(message)); }
   void operator()(FallbackRecord& fallback) { summary_.fallbacks.push_back(std::move(fallback)); }
+  void operator()(VerdictRecord& verdict) { summary_.verdicts.push_back({summary_.last_time, std::move(verdict)}); }
   void operator()(CountersRecord& counters) { summary_.counters = std::move(counters); }
 
   void operator()(SequenceRecord& sequence) {

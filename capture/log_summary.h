@@ -1,6 +1,6 @@
 // A whole capture log, reduced to what `refrain show` tells about it.
 //
-// Owns:  plain values; memory grows with regions, variants and causes, not with operations.
+// Owns:  plain values; memory grows with regions, variants, causes and verdicts, not with operations.
 // Units: bytes, microseconds, seconds since the process began to log.
 #pragma once
 
@@ -28,10 +28,16 @@ struct VariantSummary {
   double microseconds = 0;                                  ///< of all builds
 };
 
+struct TimedVerdict {
+  double time = 0;
+  VerdictRecord verdict;
+};
+
 struct LogSummary {
   HeaderRecord header;
   std::vector<VariantSummary> variants;  ///< in the order of their first record
   std::vector<FallbackRecord> fallbacks;
+  std::vector<TimedVerdict> verdicts;
   std::vector<MessageRecord> messages;
   std::optional<CountersRecord> counters;  ///< the last ones
   double counters_time = 0, last_time = 0;

@@ -35,6 +35,9 @@ std::size_t memory_of(const std::vector<std::string>& texts) noexcept {
 std::size_t memory_of(const HeaderRecord& header) noexcept { return header.policy.size() + header.program.size(); }
 std::size_t memory_of(const GraphRecord& graph) noexcept { return graph.region.size(); }
 std::size_t memory_of(const MessageRecord& message) noexcept { return message.text.size(); }
+std::size_t memory_of(const VerdictRecord& verdict) noexcept {
+  return verdict.subject.size() + verdict.decision.size();
+}
 std::size_t memory_of(const FallbackRecord& fallback) noexcept {
   return fallback.region.size() + fallback.kernel.size() + fallback.expected.size() + fallback.found.size();
 }

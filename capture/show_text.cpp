@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <set>
+#include <string_view>
 
 #include "capture/closest_names.h"
 #include "capture/demangle.h"
@@ -18,6 +19,7 @@ constexpr std::size_t kernel_width = 48;  ///< in tables with more to say
 constexpr std::size_t operation_width = 100;
 constexpr std::size_t most_hints = 100;  ///< rules that are explained; a policy rarely has more than ten
 constexpr std::size_t names_in_hint = 3;
+constexpr std::size_t most_verdicts = 10;  ///< when there are more, the last one of each subject is shown
 
 std::string number(std::uint64_t value) { return std::to_string(value); }
 
@@ -141,6 +143,44 @@ std::string fallbacks_text(const LogSummary& summary) {
   return text;
 }
 
+/// All verdicts, or the last one of each subject, in the order of time.
+std::vector<const TimedVerdict*> chosen(const std::vector<TimedVerdict>& verdicts) {
+  std::vector<const TimedVerdict*> result;
+  std::set<std::string_view> subjects;
+  for (auto at = verdicts.rbegin(); at != verdicts.rend(); ++at) {
+    const bool last = subjects.insert(at->verdict.subject).second;
+    if (last || verdicts.size() <= most_verdicts) result.push_back(&*at);
+  }
+  std::reverse(result.begin(), result.end());
+  return result;
+}
+
+std::string verdicts_text(const LogSummary& summary) {
+  TextTable table({{"time", Align::right},
+                   {"subject", Align::left},
+                   {"decision", Align::left},
+                   {"eager ms", Align::right},
+                   {"replay ms", Align::right},
+                   {"ratio", Align::right},
+                   {"eager variation", Align::right},
+                   {"replay variation", Align::right},
+                   {"pairs", Align::right},
+                   {"steps", Align::right}});
+  const auto percent = [](double fraction) { return fmt::format("{:.1f} %", 100 * fraction); };
+  const std::vector<const TimedVerdict*> shown = chosen(summary.verdicts);
+  for (const TimedVerdict* one : shown) {
+    const VerdictRecord& verdict = one->verdict;
+    table.add({fmt::format("{:.1f} s", one->time), or_dash(verdict.subject), or_dash(verdict.decision),
+               fmt::format("{:.3f}", verdict.eager_ms), fmt::format("{:.3f}", verdict.replay_ms),
+               fmt::format("{:.3f}", verdict.ratio), percent(verdict.eager_variation),
+               percent(verdict.replay_variation), number(verdict.pairs), number(verdict.steps)});
+  }
+  std::string text = section("Verdicts (ms: of a step; ratio: replay over eager; variation: of a step)", table);
+  const std::size_t left_out = summary.verdicts.size() - shown.size();
+  if (left_out > 0) text += fmt::format("  {} earlier verdicts of these subjects were left out\n", left_out);
+  return text;
+}
+
 std::string rules_text(const CountersRecord& counters) {
   std::string text;
   for (std::size_t index = 0; index < std::min(most_hints, counters.unmatched_rules.size()); ++index) {
@@ -191,7 +231,7 @@ std::string header_text(const LogSummary& summary) {
 std::string body_text(const LogSummary& summary) {
   std::string text;
   if (summary.counters) text += regions_text(*summary.counters);
-  text += variants_text(summary) + fallbacks_text(summary) + '\n';
+  text += variants_text(summary) + verdicts_text(summary) + fallbacks_text(summary) + '\n';
   if (summary.counters) {
     const CountersRecord& counters = *summary.counters;
     text += fact("launches", number(counters.launches_seen) + " kernel launches seen");

@@ -10,7 +10,7 @@ namespace refrain::capture {
 
 /// Program, host, rank, device, driver, mode, policy.
 std::string header_text(const LogSummary& summary);
-/// Tables of regions, variants and fallbacks, and the lines on memory, rules, drops and completeness.
+/// Tables of regions, variants, verdicts and fallbacks, and the lines on memory, rules, drops and completeness.
 std::string body_text(const LogSummary& summary);
 /// The operations of one recorded sequence.
 std::string operations_text(const SequenceRecord& sequence);

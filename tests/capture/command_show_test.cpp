@@ -122,7 +122,7 @@ TEST(Show, json_prints_the_last_counters) {
 TEST(Show, bad_input_is_named_by_file_and_line) {
   const Shown shown = show(sample_lines() + "garbage\n");
   EXPECT_EQ(shown.code, 2);
-  EXPECT_EQ(shown.err, "refrain show: log.jsonl:8: expected one JSON object, found text that is not JSON\n");
+  EXPECT_EQ(shown.err, "refrain show: log.jsonl:9: expected one JSON object, found text that is not JSON\n");
   EXPECT_EQ(shown.out, "");
 }
 
@@ -142,7 +142,7 @@ TEST(Show, a_log_of_a_killed_process_is_shown_as_far_as_it_goes) {
   const std::string lines = sample_lines();
   const Shown shown = show(lines.substr(0, lines.size() - 5));
   EXPECT_EQ(shown.code, 0) << shown.err;
-  EXPECT_TRUE(has(shown.out, "no counters: the log ends after 1.2 s, before the first ones")) << shown.out;
+  EXPECT_TRUE(has(shown.out, "no counters: the log ends after 1.5 s, before the first ones")) << shown.out;
   EXPECT_TRUE(has(shown.out, "the last line is unfinished and was left out"));
   CountersRecord running = sample_counters();
   running.at_exit = false;
@@ -272,6 +272,55 @@ TEST(Show, a_build_that_is_repeated_counts_time_twice_and_memory_once) {
               "attention        2     1           4         2          4       3      1.05  6.0 MiB  cuEventRecord");
   }
   EXPECT_TRUE(found) << shown.out;
+}
+
+/// The lines of the table of verdicts below its titles, and what is said below it.
+std::vector<std::string> verdict_lines(const std::string& shown) {
+  const std::vector<std::string> lines = split_lines(shown);
+  const auto title =
+      std::find_if(lines.begin(), lines.end(), [](const std::string& l) { return l.starts_with("Verdicts"); });
+  if (title == lines.end()) return {};
+  return {title + 2, std::find(title, lines.end(), "")};
+}
+
+std::string log_of_verdicts(int job, int regions) {
+  std::vector<LogRecord> records = {sample_records().front()};
+  for (int index = 0; index < job; ++index) {
+    VerdictRecord verdict{"the job", index + 1 == job ? "eager" : "replay", 1, 1, 1, 0, 0, 4, std::uint64_t(index)};
+    records.emplace_back(verdict);
+    if (index < regions) {
+      verdict.subject = "region " + std::to_string(index);
+      records.emplace_back(verdict);
+    }
+  }
+  return lines_of(records);
+}
+
+TEST(Show, up_to_ten_verdicts_are_all_shown) {
+  EXPECT_FALSE(has(show(log_of_verdicts(0, 0)).out, "Verdicts"));
+  const std::vector<std::string> lines = verdict_lines(show(log_of_verdicts(8, 2)).out);
+  ASSERT_EQ(lines.size(), 10U);
+  EXPECT_TRUE(has(lines[0], "the job   replay")) << lines[0];
+  EXPECT_TRUE(has(lines[9], "the job   eager")) << lines[9];
+}
+
+TEST(Show, of_more_verdicts_the_last_of_each_subject_is_shown) {
+  std::vector<std::string> lines = verdict_lines(show(log_of_verdicts(9, 2)).out);
+  ASSERT_EQ(lines.size(), 4U);
+  EXPECT_TRUE(has(lines[0], "region 0  replay")) << lines[0];
+  EXPECT_TRUE(has(lines[1], "region 1  replay")) << lines[1];
+  EXPECT_TRUE(has(lines[2], "the job   eager")) << lines[2];
+  EXPECT_EQ(lines[3], "  8 earlier verdicts of these subjects were left out");
+  lines = verdict_lines(show(log_of_verdicts(12, 12)).out);
+  ASSERT_EQ(lines.size(), 14U) << "every subject has its last one, however many there are";
+  EXPECT_EQ(lines[13], "  11 earlier verdicts of these subjects were left out");
+}
+
+TEST(Show, names_in_verdicts_cannot_steer_a_terminal) {
+  const std::string shown =
+      show(lines_of({sample_records().front(), VerdictRecord{"evil\x1b[2J", "ea\x1b", 1, 1, 1, 0, 0, 1, 1}})).out;
+  EXPECT_TRUE(has(shown, "evil?[2J  ea?")) << shown;
+  EXPECT_FALSE(has(shown, "\x1b"));
 }
 
 TEST(Show, causes_without_a_record_are_listed_from_the_counters) {

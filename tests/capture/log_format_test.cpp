@@ -74,6 +74,22 @@ TEST(LogFormat, fields_come_back_into_the_members_they_came_from) {
   EXPECT_EQ(again.ranges_seen, counters.ranges_seen);
 }
 
+TEST(LogFormat, a_verdict_comes_back_into_the_members_it_came_from) {
+  DecodedLine decoded;
+  ASSERT_EQ(decode(LogFormat().line(VerdictRecord{"mlp", "eager", 1.5, 2.5, 1.25, 0.125, 0.0625, 9, 700}, 0), decoded),
+            Decoded::record);
+  const auto& verdict = std::get<VerdictRecord>(decoded.record);
+  EXPECT_EQ(verdict.subject, "mlp");
+  EXPECT_EQ(verdict.decision, "eager");
+  EXPECT_EQ(verdict.eager_ms, 1.5);
+  EXPECT_EQ(verdict.replay_ms, 2.5);
+  EXPECT_EQ(verdict.ratio, 1.25);
+  EXPECT_EQ(verdict.eager_variation, 0.125);
+  EXPECT_EQ(verdict.replay_variation, 0.0625);
+  EXPECT_EQ(verdict.pairs, 9U);
+  EXPECT_EQ(verdict.steps, 700U);
+}
+
 TEST(LogFormat, the_policy_is_an_object_and_keeps_its_order) {
   HeaderRecord header;
   header.policy = R"({"version":1,"regions":[],"mode":"replay","alpha":2})";
@@ -152,6 +168,12 @@ TEST(LogFormat, numbers_that_json_does_not_have_stay_readable) {
   DecodedLine decoded;
   ASSERT_EQ(decode(LogFormat().line(graph, 0), decoded), Decoded::record) << decoded.expected;
   EXPECT_EQ(std::get<GraphRecord>(decoded.record).device_bytes, std::numeric_limits<std::uint64_t>::max());
+  VerdictRecord verdict{"the job", "replay", 1, 2, 3, 4, 5, 6, 7};
+  for (const double odd : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(),
+                           std::numeric_limits<double>::max()}) {
+    verdict.eager_ms = verdict.ratio = verdict.replay_variation = odd;
+    EXPECT_EQ(violation(schema(), schema(), parsed(verdict)), "") << odd;
+  }
 }
 
 TEST(LogSchema, describes_every_field_that_is_written_and_no_other) {
@@ -181,7 +203,8 @@ TEST(LogSchema, knows_every_reason_and_the_version) {
 
 TEST(LogSchema, bounds_are_those_of_the_writer) {
   for (const LogRecord& extreme :
-       {LogRecord(MessageRecord{std::string(9999, 'l'), std::string(9999, 't')}),
+       {LogRecord(VerdictRecord{std::string(999, 's'), "eager", 1e300, 1e300, 1e300, 1e300, 1e300, ~0ULL, ~0ULL}),
+        LogRecord(MessageRecord{std::string(9999, 'l'), std::string(9999, 't')}),
         LogRecord(FallbackRecord{std::string(999, 'r'), ~0U, ~0U, Reason::paused, std::string(9999, 'k'),
                                  std::string(999, 'e'), std::string(999, 'f')})}) {
     EXPECT_EQ(violation(schema(), schema(), parsed(extreme)), "");

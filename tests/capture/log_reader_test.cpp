@@ -46,7 +46,7 @@ TEST(LogReader, tells_time_and_line_of_each_record) {
   const Outcome outcome = read_all(sample_lines());
   EXPECT_EQ(outcome.records, sample_records().size());
   EXPECT_EQ(outcome.last.line, sample_records().size());
-  EXPECT_DOUBLE_EQ(outcome.last.time, 1.5);
+  EXPECT_DOUBLE_EQ(outcome.last.time, 1.75);
   EXPECT_EQ(outcome.unknown_fields, 0U);
 }
 

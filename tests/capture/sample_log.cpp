@@ -105,7 +105,8 @@ std::vector<LogRecord> sample_records() {
   fallback.expected = "softmax_rows<float>";
   fallback.found = "softmax_rows<double>";
   MessageRecord message{"warning", "region attention: eager fallback: another kernel than recorded"};
-  return {header(), sequence, first, second, fallback, message, counters()};
+  VerdictRecord verdict{"the job", "replay", 14.5, 12.296, 0.848, 0.012, 0.021, 8, 512};
+  return {header(), sequence, first, second, fallback, message, verdict, counters()};
 }
 
 std::string sample_lines() {
