@@ -19,7 +19,10 @@ struct Summary {
   std::uint64_t fallbacks = 0;  ///< times
   bool strict = false;          ///< the policy's mode is strict
   long pid = 0;
-  std::string log;  ///< file; empty: none
+  bool has_verdict = false;  ///< it was measured whether replay pays; the next three tell the last outcome
+  bool runs_eagerly = false;
+  double eager_ms = 0, replay_ms = 0;  ///< a step
+  std::string log;                     ///< file; empty: none
 };
 
 /// For the person; without the prefix and the end of line.
