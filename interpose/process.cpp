@@ -13,6 +13,7 @@
 #include "interpose/region_events.h"
 #include "interpose/start.h"
 #include "interpose/summary.h"
+#include "replay/governor.h"
 
 namespace refrain::interpose {
 namespace {
@@ -49,12 +50,17 @@ void report(Running& process) {
   summary.fallbacks = counters.fallbacks;
   summary.strict = process.environment.settings.mode == policy::Mode::strict;
   summary.pid = getpid();
+  replay::ArmVerdict verdict;
+  summary.has_verdict = process.engine->verdict(verdict);
+  summary.runs_eagerly = verdict.arm == replay::Arm::eager;
+  summary.eager_ms = verdict.eager_ms;
+  summary.replay_ms = verdict.replay_ms;
   if (process.log != nullptr) {
     process.log->write(std::move(counters));
     process.log->close(log_patience);
     summary.log = process.log->file_name();
   }
-  if (summary.replayed != 0 || summary.fallbacks != 0) say(Message::summary, "%s", describe(summary).c_str());
+  if (summary.replayed != 0 || summary.fallbacks != 0 || summary.has_verdict) say(Message::summary, "%s", describe(summary).c_str());
   if (summary.strict && summary.fallbacks != 0) {
     say(Message::strict, "strict: %llu fallbacks; `refrain show` tells where and why",
         static_cast<unsigned long long>(summary.fallbacks));

@@ -51,7 +51,12 @@ void Engine::Impl::leave_piece(OpenRegion& pass) noexcept {
 
 void Engine::Impl::log_verdict(const ArmVerdict& verdict) noexcept {
   if (log == nullptr) return;
-  static_cast<void>(verdict);
+  try {
+    log->write(capture::VerdictRecord{"the job", verdict.arm == Arm::eager ? "eager" : "replay", verdict.eager_ms,
+                                      verdict.replay_ms, verdict.ratio, verdict.cv_eager, verdict.cv_replay,
+                                      verdict.pairs, verdict.steps_measured});
+  } catch (...) {
+  }
 }
 
 }  // namespace refrain::replay

@@ -7,7 +7,7 @@ namespace {
 
 class Arms : public Engine {
  protected:
-  static constexpr std::uint64_t kernels = 48;
+  static constexpr std::uint64_t kernels = 96;  // a step is not looked for in fewer than 64
   void SetUp() override {
     policy::Settings settings;
     settings.automatic = true;
