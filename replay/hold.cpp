@@ -3,6 +3,7 @@
 #include <type_traits>
 
 #include "replay/engine_impl.h"
+#include "replay/look_ahead.h"
 
 namespace refrain::replay {
 
@@ -126,6 +127,7 @@ bool Engine::Impl::take(const Call& call, OpenRegion& pass, Lane& lane, CUresult
   ++pass.counters.calls;
   ++pass.counters.held;
   ++pass.cursor;
+  look_ahead(variant, pass.cursor);
   result = take_error();
   if (pass.cursor == segment.first + segment.count) {
     const CUresult launched = launch_locked(lane);

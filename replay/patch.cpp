@@ -1,4 +1,5 @@
 #include "replay/build.h"
+#include "replay/look_ahead.h"
 
 namespace refrain::replay {
 namespace {
@@ -27,8 +28,15 @@ CUresult patch_node(const Driver& driver, Variant& variant, const Segment& segme
 }  // namespace
 
 CUresult patch(const Driver& driver, Variant& variant, Segment& segment, std::uint64_t& patched) noexcept {
-  for (std::uint32_t index = segment.first; segment.changed != 0 && index < segment.first + segment.count; ++index) {
-    if (!variant.nodes[index].changed) continue;
+  const std::uint32_t end = segment.first + segment.count;
+  std::uint32_t next = segment.first;
+  auto find_next = [&](std::uint32_t from) {
+    while (from < end && !variant.nodes[from].changed) ++from;
+    return from;
+  };
+  for (std::uint32_t index = find_next(segment.first); index < end && segment.changed != 0; index = next) {
+    next = find_next(index + 1);
+    if (next < end) look_ahead_of_patch(variant, next);
     const CUresult result = patch_node(driver, variant, segment, index);
     if (result != CUDA_SUCCESS) return result;
     variant.nodes[index].changed = false;

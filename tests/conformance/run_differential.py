@@ -127,7 +127,7 @@ def policy_file(options, folder):
     """The policy; for the training program with every range a region."""
     policy = json.loads(POLICIES[options.policy].read_text(encoding="utf-8"))
     if options.training:
-        for rule in policy["regions"]:
+        for rule in policy.get("regions", []):
             rule["range"] = "*"
     path = folder / f"{options.policy}.json"
     path.write_text(json.dumps(policy), encoding="utf-8")
