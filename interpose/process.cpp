@@ -60,7 +60,8 @@ void report(Running& process) {
     process.log->close(log_patience);
     summary.log = process.log->file_name();
   }
-  if (summary.replayed != 0 || summary.fallbacks != 0 || summary.has_verdict) say(Message::summary, "%s", describe(summary).c_str());
+  if (summary.replayed != 0 || summary.fallbacks != 0 || summary.has_verdict)
+    say(Message::summary, "%s", describe(summary).c_str());
   if (summary.strict && summary.fallbacks != 0) {
     say(Message::strict, "strict: %llu fallbacks; `refrain show` tells where and why",
         static_cast<unsigned long long>(summary.fallbacks));

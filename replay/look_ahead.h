@@ -1,5 +1,5 @@
-// Asks for what the next calls and patches will read. Between two calls the program fills the caches with its own: on an
-// H200's host a call took 0.06 us in a loop of launches, and several times as long within a training step.
+// Asks for what the next calls and patches will read. Between two calls the program fills the caches with its own: on
+// an H200's host a call took 0.06 us in a loop of launches, and several times as long within a training step.
 //
 // Threads: as for the variant. It only reads what the variant owns.
 // Fails:   never: a prefetch of a wrong address does nothing.

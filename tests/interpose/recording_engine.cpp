@@ -91,6 +91,7 @@ void Engine::pause() noexcept {}
 void Engine::resume() noexcept {}
 void Engine::stop() noexcept { note("stop"); }
 void Engine::abandon() noexcept {}
+bool Engine::verdict(ArmVerdict&) noexcept { return false; }
 void Engine::counters(capture::CountersRecord&) noexcept {}
 bool Engine::active() const noexcept { return true; }
 

@@ -17,7 +17,8 @@ class Arms : public Engine {
     RecordingDriver::takes["cuLaunchKernel"] = 3'000;
   }
   void step() {
-    for (std::uint64_t kernel = 0; kernel < kernels; ++kernel) program->launch(200 + kernel, {memory + 4096 * kernel, 5});
+    for (std::uint64_t kernel = 0; kernel < kernels; ++kernel)
+      program->launch(200 + kernel, {memory + 4096 * kernel, 5});
     program->synchronize();
   }
   /// Steps until there is a verdict, `most` at most.

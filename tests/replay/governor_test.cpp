@@ -22,8 +22,8 @@ namespace refrain::tests {
 namespace {
 
 using replay::Arm;
-using replay::Governor;
 using replay::ArmVerdict;
+using replay::Governor;
 
 struct Job {
   double step_ms = 12;

@@ -38,14 +38,14 @@ class RecordingDriver {
   static const replay::Driver& start();
 
   static std::vector<Executed> executed;
-  static std::atomic<std::size_t> executed_count;  ///< its size, for a thread that waits for another one's work
-  static std::map<std::string, int> calls;         ///< how often each function was called
-  static std::map<std::string, CUresult> fails;    ///< functions that fail with this error
+  static std::atomic<std::size_t> executed_count;    ///< its size, for a thread that waits for another one's work
+  static std::map<std::string, int> calls;           ///< how often each function was called
+  static std::map<std::string, CUresult> fails;      ///< functions that fail with this error
   static std::map<std::string, std::int64_t> takes;  ///< ns that a function keeps the host busy
-  static CUcontext context;                        ///< the current one, of every thread
-  static std::map<CUstream, unsigned> flags;       ///< of streams; others are non-blocking when their number is even
-  static std::set<CUstream> captured;              ///< streams that the program captures
-  static std::vector<CUstream> events, queries;    ///< where events were recorded, and what was asked
+  static CUcontext context;                          ///< the current one, of every thread
+  static std::map<CUstream, unsigned> flags;         ///< of streams; others are non-blocking when their number is even
+  static std::set<CUstream> captured;                ///< streams that the program captures
+  static std::vector<CUstream> events, queries;      ///< where events were recorded, and what was asked
 
   /// Sizes of the parameters of the function with this handle; offsets follow natural alignment.
   static void add_function(std::uint64_t handle, std::vector<unsigned> sizes, bool layout_known = true,
