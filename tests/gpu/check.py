@@ -59,8 +59,16 @@ class Checks:
         (self.details / f"{name}.txt").write_text(output, encoding="utf-8")
         return code, output
 
-    def under_refrain(self, command):
-        return [self.options.build / "interpose" / "refrain", "run", "--", *command]
+    def policy(self, auto):
+        """The shipped policy for ranges alone, or for whatever repeats, always replayed."""
+        path = self.options.out / f"policy-{'auto' if auto else 'ranges'}.json"
+        policy = read(ROOT / "configs" / "default.json")
+        policy.update({"auto": True, "regions": [], "replay": {"governor": False}} if auto else {"auto": False})
+        path.write_text(json.dumps(policy), encoding="utf-8")
+        return path
+
+    def under_refrain(self, command, auto=False):
+        return [self.options.build / "interpose" / "refrain", "run", "--policy", self.policy(auto), "--", *command]
 
     def add(self, title, passed, detail):
         """Notes one result; `passed` None: a figure, not judged."""
@@ -172,7 +180,7 @@ def file_name(title):
     return title.lower().replace(",", "").replace(" ", "-")
 
 
-def job_runs(checks, name, arguments):
+def job_runs(checks, name, arguments, auto):
     """The PyTorch job bare and under Refrain: (bare, refrain, counters), each None where it failed."""
     out, name = checks.details, file_name(name)
     files = {part: out / f"{name}-{part}.json" for part in ("bare", "refrain", "counters")}
@@ -181,7 +189,7 @@ def job_runs(checks, name, arguments):
     python = checks.options.python
     checks.run(f"{name}-bare", [python, HERE / "moe_job.py", *arguments, "--out", files["bare"]])
     checks.run(f"{name}-refrain", checks.under_refrain([python, HERE / "watch_job.py", *arguments, "--out",
-                                                        files["refrain"], "--statistics", files["counters"]]),
+                                                        files["refrain"], "--statistics", files["counters"]], auto),
                log=out / f"{name}-log")
     return tuple(read(file) for file in files.values())
 
@@ -193,9 +201,9 @@ def share(counters, first_step):
     return 100.0 * (after["region_replayed"] - before["region_replayed"]) / calls if calls else 0.0
 
 
-def check_job(checks, name, arguments, least):
+def check_job(checks, name, arguments, least, auto=False):
     """Exactness of a job; its share of replay where `least` is given. Returns the counters."""
-    bare, refrain, counters = job_runs(checks, name, arguments)
+    bare, refrain, counters = job_runs(checks, name, arguments, auto)
     if bare is None or refrain is None:
         checks.add(name, False, f"{'bare run' if bare is None else 'run under Refrain'} failed, see details/{file_name(name)}-*.txt")
         return None
@@ -319,6 +327,7 @@ def main():
     check_launches(checks, extra, counters)
     check_job(checks, "PyTorch job, bf16", [*extra, "--steps", 30, "--bf16"], 95.0)
     check_job(checks, "PyTorch job, expert loop inside a range", [*extra, "--steps", 30, "--dispatch", "inside"], None)
+    check_job(checks, "PyTorch job, no range selected", [*extra, "--steps", 60], None, auto=True)
     report_times(checks, extra)
     report_costs(checks)
     check_scenarios(checks)

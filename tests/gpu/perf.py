@@ -23,6 +23,7 @@ from perf_plan import DEFAULT, JOBS
 
 HERE, ROOT = check.HERE, check.ROOT
 POLICY = {"version": 1, "auto": True, "operations": [{"kernel": "*nccl*", "action": "eager"}]}
+ALWAYS = {**POLICY, "replay": {"governor": False}}  # to see what replay itself gives
 STEPS = 100  # of each arm; the seconds of the plan are for as many
 LAST_LINES = 8
 
@@ -37,12 +38,14 @@ class Runner:
     def __init__(self, options):
         self.options = options
         self.end = time.monotonic() + options.limit
-        self.policy = options.policy or options.out / "policy.json"
-        if not options.policy:
-            self.policy.write_text(json.dumps(POLICY), encoding="utf-8")
+        for name, policy in (("governed", POLICY), ("always", ALWAYS)):
+            (options.out / f"policy-{name}.json").write_text(json.dumps(policy), encoding="utf-8")
         self.thin = None  # the C++ program, once it is built
 
-    def environment(self, library=None, log=None):
+    def policy(self, name):
+        return self.options.policy or self.options.out / f"policy-{'governed' if JOBS[name].governed else 'always'}.json"
+
+    def environment(self, library=None, log=None, name=None):
         variables = {name: value for name, value in os.environ.items()
                      if not name.startswith(("REFRAIN_", "NVTX_")) and name != "LD_PRELOAD"}
         variables["PYTHONFAULTHANDLER"] = "1"
@@ -52,7 +55,7 @@ class Runner:
         if library:
             log.mkdir(parents=True, exist_ok=True)
             variables.update(LD_PRELOAD=str(library), NVTX_INJECTION64_PATH=str(library),
-                             REFRAIN_POLICY=str(self.policy), REFRAIN_LOG=f"{log}/")
+                             REFRAIN_POLICY=str(self.policy(name)), REFRAIN_LOG=f"{log}/")
         return variables
 
     def left(self):
@@ -133,7 +136,7 @@ class Runner:
                      max(plan.warm_up, options.warm_up), *extra]
         label, limit = f"{name}-{part}", 1.5 * seconds(name, options) + 60
         out = options.out / f"{label}.json"
-        environment = self.environment() if options.bare else self.environment(library, options.out / "log" / label)
+        environment = self.environment() if options.bare else self.environment(library, options.out / "log" / label, name)
         bare = ["--bare"] if options.bare else []
         return self.result(label, self.command(name, arguments + bare, out), limit, environment, out)
 
@@ -147,7 +150,7 @@ class Runner:
             if part == "refrain" and not options.bare:
                 log = options.out / "log" / label
                 log.mkdir(parents=True, exist_ok=True)
-                command = [options.build / "interpose" / "refrain", "run", "--policy", self.policy, "--log", f"{log}/",
+                command = [options.build / "interpose" / "refrain", "run", "--policy", self.policy(name), "--log", f"{log}/",
                            "--", *command]
             limit = 1.5 * seconds(name, options) * max(1.0, options.exact_steps / 200) + 60
             sums[part] = self.result(label, command, limit, self.environment(), out)["checksum"]
