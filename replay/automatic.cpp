@@ -154,14 +154,30 @@ Decision Engine::Impl::follow_automatic(const Call& call, Thread& thread, OpenRe
   return Decision::report;
 }
 
+namespace {
+
+// The last operations are a few that come again and again: one long piece has fewer borders than many short ones.
+bool is_short_loop(const std::vector<std::uint64_t>& tokens) noexcept {
+  constexpr std::size_t longest = least_operations / 2;
+  if (tokens.size() < least_operations) return false;
+  for (std::size_t period = 1; period <= longest; ++period) {
+    if (std::equal(tokens.end() - longest, tokens.end(), tokens.end() - longest - static_cast<std::ptrdiff_t>(period)))
+      return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 bool Engine::Impl::ends_before(OpenRegion& pass, std::uint64_t token) noexcept {
   const std::uint32_t size = pass.recording.size();
   if (size >= std::min(most_operations, settings.max_operations)) return true;
   if (size < least_operations) return false;
   const std::uint64_t context = pass.region->trail->context(token);
+  if (context == pass.context) return !is_short_loop(pass.tokens);
   const std::lock_guard guard(pass.region->lock);
   const Place* place = pass.region->trail->find(context);
-  return context == pass.context || (place != nullptr && place->variants != nullptr);
+  return place != nullptr && place->variants != nullptr;
 }
 
 template <typename Call>

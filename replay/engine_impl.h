@@ -204,6 +204,7 @@ struct Engine::Impl : ProcessGlance {
   void demote(OpenRegion& pass) noexcept;
   Variant* settle(Region& region, OpenRegion& pass, bool& is_new_short) noexcept;
   void learn_cut(Variant& variant) noexcept;
+  void drop_useless_copies(Region& region) noexcept;
   Variant* keep_addresses(Region& region, OpenRegion& pass, Variant& done) noexcept;
   Variant* add_variant(Region& region, OpenRegion& pass, capture::Sequence&& sequence, const Variant* model) noexcept;
   void release(Region& region, Variant& variant) noexcept;

@@ -111,6 +111,18 @@ void Engine::Impl::demote(OpenRegion& pass) noexcept {
   pass.epoch = epoch.load(std::memory_order_acquire);
 }
 
+// Copies for addresses that have not come back in all that time only hold memory.
+void Engine::Impl::drop_useless_copies(Region& region) noexcept {
+  constexpr std::uint64_t interval = 1024;
+  if (region.passes < region.next_sweep) return;
+  region.next_sweep = region.passes + interval;
+  for (const std::unique_ptr<Variant>& variant : region.variants) {
+    const bool old = variant->last_use + 2 * region.variants.size() < region.passes;
+    if (variant->is_copy && !variant->busy && old) variant->dropped = true;
+  }
+  erase_dropped(region);
+}
+
 // The variant that has the addresses which much of `done` was patched to in this pass: one that exists, or a
 // copy. What follows is learnt for that one, so that the next round needs no patch; `done` stays the one for new
 // addresses.
@@ -130,6 +142,7 @@ Variant* Engine::Impl::keep_addresses(Region& region, OpenRegion& pass, Variant&
   // Where addresses never come back, a copy for each would only fill the memory.
   const bool useful = region.copies < first_copies + 2 * region.copies_used;
   const bool full = region.is_automatic() ? !make_room_for_variant(region) : !may_record(region, refused);
+  if (!useful) drop_useless_copies(region);
   if (!region.replays || !room || !useful || full) return &done;
   try {
     Variant* kept = add_variant(region, pass, done.sequence.prefix(done.sequence.size()), &done);

@@ -58,6 +58,7 @@ struct Region {
   Variant* last = nullptr;  ///< the variant of the last complete pass
   std::uint32_t next_variant = 0;
   std::uint64_t copies = 0, copies_used = 0;  ///< variants made for other addresses; those whose addresses came back
+  std::uint64_t next_sweep = 0;               ///< the pass from which on copies that were of no use are looked for
   std::uint64_t passes = 0;                   ///< begun
   std::uint64_t passes_since_wait = 0;        ///< since a safe point built something or found nothing to build
   std::uint32_t failures = 0;                 ///< of builds, patches and launches

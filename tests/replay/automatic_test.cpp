@@ -195,6 +195,15 @@ TEST_F(AutomaticLayers, addresses_that_never_come_back_are_patched_and_nothing_g
   EXPECT_TRUE(compared());
 }
 
+TEST_F(AutomaticLayers, graphs_for_addresses_that_have_not_come_back_are_given_up) {
+  many(60, 1 << 20);
+  const std::uint64_t graphs = total().graphs;
+  many(400, 1 << 20);
+  EXPECT_LE(total().graphs, graphs / 2);
+  EXPECT_GE(patched_share(20, 1 << 20), 0.5);
+  EXPECT_TRUE(compared());
+}
+
 TEST_F(Automatic, pieces_that_the_first_steps_cut_short_grow_together) {
   auto with_allocations = [&](bool allocates) {
     for (std::uint64_t kernel = 0; kernel < kernels; ++kernel) {
@@ -221,6 +230,10 @@ TEST_F(Automatic, one_kernel_again_and_again) {
     program->synchronize();
   });
   EXPECT_GE(found, 200u);
+  const int launches = RecordingDriver::calls["cuGraphLaunch"];
+  for (std::uint64_t number = 0; number < 320; ++number) one(0, number);
+  program->synchronize();
+  EXPECT_LE(RecordingDriver::calls["cuGraphLaunch"] - launches, 16) << "segments as long as they may be";
   EXPECT_TRUE(compared());
 }
 
