@@ -301,6 +301,8 @@ def parse():
     parser = argparse.ArgumentParser(prog="scripts/gpu-check", description=__doc__.splitlines()[0])
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build", help="folder with a finished build")
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "build" / "gpu-check", help="folder for the results")
+    parser.add_argument("--only", default="", help="parts, separated by commas: training, job, bf16, inside, auto, times, costs, "
+                        "scenarios, conformance, memory")
     parser.add_argument("--steps", type=int, default=200, help="steps of the PyTorch job")
     parser.add_argument("--limit", type=float, default=900, help="seconds for everything")
     parser.add_argument("--jobs", type=int, default=4, help="scenarios at a time")
@@ -321,18 +323,28 @@ def main():
     machine = machine or {"gpu": "none", "driver": "none"}
     checks = Checks(options)
     print(f"{machine['gpu']}, driver {machine['driver']}")
-    check_training(checks)
-    extra = options.job_arguments
-    counters = check_job(checks, "PyTorch job", [*extra, "--steps", options.steps], 95.0)
-    check_launches(checks, extra, counters)
-    check_job(checks, "PyTorch job, bf16", [*extra, "--steps", 30, "--bf16"], 95.0)
-    check_job(checks, "PyTorch job, expert loop inside a range", [*extra, "--steps", 30, "--dispatch", "inside"], None)
-    check_job(checks, "PyTorch job, no range selected", [*extra, "--steps", 60], None, auto=True)
-    report_times(checks, extra)
-    report_costs(checks)
-    check_scenarios(checks)
-    check_conformance(checks)
-    check_memory(checks)
+    extra, steps = options.job_arguments, options.steps
+
+    def job():
+        counters = check_job(checks, "PyTorch job", [*extra, "--steps", steps], 95.0)
+        check_launches(checks, extra, counters)
+
+    parts = {
+        "training": lambda: check_training(checks),
+        "job": job,
+        "bf16": lambda: check_job(checks, "PyTorch job, bf16", [*extra, "--steps", 30, "--bf16"], 95.0),
+        "inside": lambda: check_job(checks, "PyTorch job, expert loop inside a range",
+                                    [*extra, "--steps", 30, "--dispatch", "inside"], None),
+        "auto": lambda: check_job(checks, "PyTorch job, no range selected", [*extra, "--steps", steps], None, auto=True),
+        "times": lambda: report_times(checks, extra),
+        "costs": lambda: report_costs(checks),
+        "scenarios": lambda: check_scenarios(checks),
+        "conformance": lambda: check_conformance(checks),
+        "memory": lambda: check_memory(checks),
+    }
+    for name, part in parts.items():
+        if not options.only or name in options.only.split(","):
+            part()
     write_report(checks, machine)
     print(f"{len(checks.results) - checks.failed()} passed, {checks.failed()} failed")
     return 1 if checks.failed() else 0
