@@ -21,7 +21,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 HERE = pathlib.Path(__file__).resolve().parent
 # Steps that are counted by the profiler and by Refrain.
 COUNTED = (5, 8)
-SCENARIO_POLICIES = ("replay", "default")
+SCENARIO_POLICIES = ("replay", "default", "auto")
 
 
 class Checks:
@@ -118,7 +118,7 @@ def check_scenarios(checks):
                 faults = [line for line in output.splitlines() if line.startswith("not ok")]
                 bad.append(f"{name} ({faults[0] if faults else last_line(output)})")
     checks.add("scenarios, real driver", bool(names) and not bad,
-               f"{len(names) - len(bad)} of {len(names)} equal bare and under {' and '.join(SCENARIO_POLICIES)}" +
+               f"{len(names) - len(bad)} of {len(names)} equal bare and under {', '.join(SCENARIO_POLICIES)}" +
                ("; not: " + ", ".join(bad) if bad else ""))
 
 
