@@ -86,6 +86,7 @@ Variant* Engine::Impl::likeliest(const Call& call, Region& region, Lane& lane, s
   Variant* oldest_built = nullptr;
   unsigned most_alike = probably_same - 1;
   if (chosen != nullptr) return chosen;
+  if (next_fits && is_built(*next) && !region.looks_at_addresses(region.passes)) return next;
   region.for_each_at(context, [&](Variant& variant) {
     if (!fits(variant)) return;
     if (const unsigned alike = likeness(call, variant, 0); alike > most_alike) {

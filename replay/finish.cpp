@@ -15,8 +15,6 @@ namespace {
 
 // An automatic region has this many passes where one that ranges delimit has one, in rough numbers.
 constexpr std::uint64_t pieces_in_a_pass = 32;
-// How many copies for other addresses a region makes before it knows whether addresses come back.
-constexpr std::uint64_t first_copies = 128;
 
 // A variant is the same place of the program as a sequence of its structure when most of what may be an address is
 // equal.
@@ -139,8 +137,7 @@ Variant* Engine::Impl::keep_addresses(Region& region, OpenRegion& pass, Variant&
   if (same != nullptr) return same;
   Reason refused{};
   const bool room = graph_bytes.load(std::memory_order_relaxed) < (std::uint64_t{settings.max_graph_mib} << 19);
-  // Where addresses never come back, a copy for each would only fill the memory.
-  const bool useful = region.copies < first_copies + 2 * region.copies_used;
+  const bool useful = region.addresses_return();
   const bool full = region.is_automatic() ? !make_room_for_variant(region) : !may_record(region, refused);
   if (!useful) drop_useless_copies(region);
   if (!region.replays || !room || !useful || full) return &done;
@@ -198,10 +195,11 @@ Variant* Engine::Impl::settle(Region& region, OpenRegion& pass, bool& is_new_sho
   if (pass.cursor == followed.sequence.size()) {
     const std::uint32_t size = followed.sequence.size();
     followed.scratch = 2 * pass.moved > size;
-    if (pass.moved != 0) followed.addresses = address_hash(followed.sequence);
     const bool moved_much = 4 * pass.moved >= size;
+    const bool looked_at = moved_much && region.looks_at_addresses(pass.number);
     if (!moved_much && std::exchange(followed.is_copy, false)) ++region.copies_used;
-    return moved_much ? keep_addresses(region, pass, followed) : &followed;
+    if (pass.moved != 0 && (looked_at || !moved_much)) followed.addresses = address_hash(followed.sequence);
+    return looked_at ? keep_addresses(region, pass, followed) : &followed;
   }
   if (region.is_automatic()) return nullptr;
   const std::uint64_t structure = followed.sequence.structure(pass.cursor);

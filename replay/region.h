@@ -59,9 +59,20 @@ struct Region {
   std::uint32_t next_variant = 0;
   std::uint64_t copies = 0, copies_used = 0;  ///< variants made for other addresses; those whose addresses came back
   std::uint64_t next_sweep = 0;               ///< the pass from which on copies that were of no use are looked for
-  std::uint64_t passes = 0;                   ///< begun
-  std::uint64_t passes_since_wait = 0;        ///< since a safe point built something or found nothing to build
-  std::uint32_t failures = 0;                 ///< of builds, patches and launches
+  /// False once many copies were made for addresses of which few have come back: where they never do, a copy for each
+  /// would only fill the memory.
+  bool addresses_return() const noexcept {
+    constexpr std::uint64_t first_copies = 128;
+    return copies < first_copies + 2 * copies_used;
+  }
+  /// Whether a pass shall be searched for by its addresses: where they do not come back, only some are.
+  bool looks_at_addresses(std::uint64_t pass) const noexcept {
+    constexpr std::uint64_t some = 8;
+    return addresses_return() || pass % some == 0;
+  }
+  std::uint64_t passes = 0;             ///< begun
+  std::uint64_t passes_since_wait = 0;  ///< since a safe point built something or found nothing to build
+  std::uint32_t failures = 0;           ///< of builds, patches and launches
   bool off = false;
   Rest rest;
   CallCounters counters;
