@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -31,7 +32,7 @@ std::string describe_verdict(const Summary& summary) {
 /// Whole numbers are read the same in every locale.
 std::uint64_t nanoseconds(double milliseconds) noexcept {
   constexpr double most = 1e12;  // a step of years is none
-  return milliseconds > 0 ? static_cast<std::uint64_t>(std::min(milliseconds, most) * 1e6 + 0.5) : 0;
+  return milliseconds > 0 ? static_cast<std::uint64_t>(std::llround(std::min(milliseconds, most) * 1e6)) : 0;
 }
 
 /// Reads the verdict in front of the log's name, where there is one. How many characters it takes.

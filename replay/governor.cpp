@@ -218,7 +218,8 @@ void Governor::watch(std::int64_t took) noexcept {
   }
   if (steps_ < next_check_ || now_ < next_check_ns_) return;
   const std::uint64_t allowed = (steps_ - spent_since_) / check_share;
-  const std::uint32_t steps = allowed > spent_ + 2 * full_steps_ ? full_steps_ : std::min(full_steps_, check_steps);
+  const std::uint32_t steps =
+      allowed > spent_ + std::uint64_t{2} * full_steps_ ? full_steps_ : std::min(full_steps_, check_steps);
   if (allowed > spent_ + steps) begin_blocks(State::checking, steps);
 }
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 
 #include "replay/variant.h"
@@ -39,12 +40,13 @@ inline void look_ahead(const Variant& variant, std::uint32_t next) noexcept {
 
 /// Before the node of `operation` is patched: its parameters, and what the driver keeps behind the node's handle.
 inline void look_ahead_of_patch(const Variant& variant, std::uint32_t operation) noexcept {
-  constexpr std::uint32_t line = 64, lines_of_node = 4, most_bytes = 512;
+  constexpr std::size_t line = 64, lines_of_node = 4;
+  constexpr std::uint32_t most_bytes = 512;
   const auto* node = reinterpret_cast<const char*>(variant.nodes[operation].node);
-  for (std::uint32_t number = 0; number < lines_of_node; ++number) __builtin_prefetch(node + number * line);
+  for (std::size_t number = 0; number < lines_of_node; ++number) __builtin_prefetch(node + number * line);
   const capture::Operation& values = variant.sequence.operations[operation];
   const std::byte* const bytes = variant.sequence.bytes_of(values);
-  for (std::uint32_t at = 0; at < std::min(values.byte_count, most_bytes); at += line) __builtin_prefetch(bytes + at);
+  for (std::size_t at = 0; at < std::min(values.byte_count, most_bytes); at += line) __builtin_prefetch(bytes + at);
 }
 
 }  // namespace refrain::replay

@@ -37,16 +37,20 @@ struct OpenRegion {
   OpenRegion* outer = nullptr;  ///< the region around it on the same thread (or of the process)
   const bool process_scope;     ///< for ever: others look at it without a lock
   State state = State::choosing;
-  Lock lock;                         ///< process scope only
-  std::atomic<bool> closing{false};  ///< ended by another thread: the owner finishes it at its next call
+  std::atomic<bool> closing{false};    ///< ended by another thread: the owner finishes it at its next call
+  std::atomic<bool> build_due{false};  ///< the next call that has let go of `lock` builds
+  bool follows_piece = false;          ///< a piece was complete just before this one
+  Waits waits;                         ///< around the recording of an automatic region
+  std::uint16_t role_count = 0;
+  Lock lock;                 ///< process scope only
+  std::uint32_t cursor = 0;  ///< the next expected operation
+  std::uint32_t moved = 0;   ///< operations that came with other addresses than last time
   std::uint64_t epoch = 0;
   std::uint64_t number = 0;  ///< which pass of the region, from 1
 
   Variant* variant = nullptr;
-  std::uint32_t cursor = 0;
   Lane* holding = nullptr;  ///< the lane where this pass holds something, unless a flush took it
   std::array<Lane*, most_roles> roles{};
-  std::uint16_t role_count = 0;
 
   capture::Sequence recording;
   // Of an automatic region only.
@@ -55,12 +59,8 @@ struct OpenRegion {
   const Thread* last_thread = nullptr;  ///< that launched here, and
   std::uint64_t orders = 0;             ///< how many ordering calls it had made then, and
   std::uint64_t waited = 0;             ///< how often it had waited for the device
-  Waits waits;                          ///< around the recording
   std::unique_ptr<LaneSteps> steps;     ///< of its lane; nullptr when they are not looked for
-  bool follows_piece = false;           ///< a piece was complete just before this one
-  std::atomic<bool> build_due{false};   ///< the next call that has let go of `lock` builds
   CallCounters counters;
-  std::uint32_t moved = 0;  ///< operations that came with other addresses than last time
 
   // The lane of the last call: the same stream comes again and again.
   CUstream cached_stream = nullptr;

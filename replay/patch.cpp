@@ -29,11 +29,11 @@ CUresult patch_node(const Driver& driver, Variant& variant, const Segment& segme
 
 CUresult patch(const Driver& driver, Variant& variant, Segment& segment, std::uint64_t& patched) noexcept {
   const std::uint32_t end = segment.first + segment.count;
-  std::uint32_t next = segment.first;
   auto find_next = [&](std::uint32_t from) {
     while (from < end && !variant.nodes[from].changed) ++from;
     return from;
   };
+  std::uint32_t next = 0;
   for (std::uint32_t index = find_next(segment.first); index < end && segment.changed != 0; index = next) {
     next = find_next(index + 1);
     if (next < end) look_ahead_of_patch(variant, next);

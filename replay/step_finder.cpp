@@ -178,7 +178,7 @@ bool StepFinder::better(const Place& place) const noexcept {
   // What went away together with the marker is no better: so much later it is not proven any more.
   if (marker_.context == 0) return true;
   if (lost()) return now_ - (missing_ ? missing_since_ : marker_.last) > std::uint64_t{8} * place.gap;
-  return place.gap * 2 >= marker_.period * 3 && marker_.covered * 4 < (now_ - marker_.since) * 3;
+  return std::uint64_t{place.gap} * 2 >= marker_.period * 3 && marker_.covered * 4 < (now_ - marker_.since) * 3;
 }
 
 void StepFinder::take(const Place& place) noexcept {
