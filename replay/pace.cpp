@@ -10,13 +10,15 @@ bool Pace::step_begins(LaneSteps& lane, std::int64_t now_ns, std::uint64_t build
   const bool other_steps = std::exchange(lane.generation, lane.finder.generation()) != lane.finder.generation();
   const std::lock_guard guard(lock_);
   if (watched_ != &lane) {
-    if (watched_ != nullptr && operations < 2 * watched_operations_) return false;
+    const bool is_busier = operations >= 2 * watched_operations_;
+    if (watched_ != nullptr && !is_busier && ++steps_of_others_ < most_steps_of_others) return false;
     if (watched_ != nullptr) governor_.workload_changed();
     watched_ = &lane;
   } else if (other_steps) {
     governor_.workload_changed();
   }
   watched_operations_ = operations;
+  steps_of_others_ = 0;
   ++awake_;
   arm_.store(governor_.step(now_ns, std::exchange(builds_, builds) != builds), std::memory_order_relaxed);
   verdict = governor_.verdict();

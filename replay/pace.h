@@ -46,6 +46,7 @@ class Pace {
 
  private:
   static constexpr std::uint32_t steps_awake = 160;  ///< enough for the governor to see that the job has changed
+  static constexpr std::uint32_t most_steps_of_others = 64;  ///< the watched lane has gone silent
 
   std::atomic<Arm> arm_{Arm::replay};
   Lock lock_;
@@ -54,6 +55,7 @@ class Pace {
   std::uint64_t watched_operations_ = 0;  ///< of a step of the lane that is watched
   std::uint64_t builds_ = 0;
   std::uint32_t measurements_ = 0;
+  std::uint32_t steps_of_others_ = 0;  ///< on other lanes, since the last step of the one that is watched
   std::uint32_t awake_ = 0;
 };
 

@@ -1,5 +1,5 @@
 // Steps with and without replay are compared while the job runs, and the better way is kept.
-#include "replay/governor.h"
+#include "replay/pace.h"
 #include "tests/replay/engine_fixture.h"
 
 namespace refrain::tests {
@@ -79,6 +79,41 @@ TEST_F(Arms, without_the_governor_everything_is_replayed) {
   EXPECT_GE(graph_launches(200), 200);
   replay::ArmVerdict verdict;
   EXPECT_FALSE(program->engine->verdict(verdict));
+}
+
+/// Two lanes whose operations are fed by hand, on a clock that stands still unless told.
+class PaceOfLanes : public testing::Test {
+ protected:
+  void steps(replay::LaneSteps& lane, int count, std::uint64_t operations) {
+    for (int step = 0; step < count; ++step) {
+      for (std::uint64_t operation = 0; operation < operations; ++operation) {
+        const std::uint64_t token = (operation + 1) * 0x9e3779b97f4a7c15;
+        if (lane.operation(token) && pace.step_begins(lane, now, 0, verdict)) ++verdicts;
+      }
+      now += pace.arm() == replay::Arm::replay ? 20'000'000 : 30'000'000;
+    }
+  }
+  replay::Pace pace;
+  replay::ArmVerdict verdict;
+  std::int64_t now = 1;
+  int verdicts = 0;
+};
+
+TEST_F(PaceOfLanes, the_busier_lane_tells_the_steps) {
+  replay::LaneSteps idle, busy;
+  steps(idle, 200, 100);
+  steps(busy, 400, 400);
+  EXPECT_EQ(verdicts, 2) << "one of each: the steps of the second are another job's";
+  EXPECT_EQ(verdict.arm, replay::Arm::replay);
+}
+
+TEST_F(PaceOfLanes, a_lane_that_falls_silent_does_not_hold_the_arm) {
+  replay::LaneSteps before, after;
+  steps(before, 50, 400);  // in the midst of the measurement
+  EXPECT_EQ(verdicts, 0);
+  steps(after, 600, 300);
+  EXPECT_GE(verdicts, 1);
+  EXPECT_EQ(pace.arm(), replay::Arm::replay);
 }
 
 }  // namespace
