@@ -135,8 +135,10 @@ Decision Engine::Impl::follow_automatic(const Call& call, Thread& thread, OpenRe
   if (pass.state != OpenRegion::State::matching) {
     thread.after_token = token_of(call);
     if (pass.state == OpenRegion::State::recording && ends_before(pass, thread.after_token)) finish_piece(pass);
-    if (std::exchange(pass.follows_piece, false)) note_end(*pass.region, ordered);
+    const bool follows = std::exchange(pass.follows_piece, false);
     if (pass.state == OpenRegion::State::choosing) find_place(call, thread.after_token, pass, lane);
+    // What cannot be held, and so ended the piece, begins none.
+    if (follows && (ordered || pass.state == OpenRegion::State::matching)) note_end(*pass.region, ordered);
     if (pass.state == OpenRegion::State::recording && pass.recording.size() == 0) pass.waits = {waited, false};
   }
   if (pass.state == OpenRegion::State::matching) {

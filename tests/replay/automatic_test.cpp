@@ -327,6 +327,30 @@ TEST_F(Automatic, kernels_that_stay_eager_end_a_piece) {
   EXPECT_TRUE(compared());
 }
 
+TEST_F(Automatic, a_short_piece_before_what_stays_eager_is_kept) {
+  program = nullptr;
+  policy::Settings settings = automatic_settings();
+  settings.operations.push_back({"kernel_900", policy::Action::eager});
+  start(settings);
+  for (std::uint64_t kernel = 0; kernel < kernels; ++kernel) RecordingDriver::add_function(200 + kernel, {8, 8});
+  RecordingDriver::add_function(spare, {8});
+  auto with_collectives = [&] {
+    for (std::uint64_t from = 0; from < kernels; from += 8) {
+      step(5, from, from + 8);
+      program->launch(spare, {memory});
+    }
+    program->synchronize();
+  };
+  for (int number = 0; number < 10; ++number) with_collectives();
+  const int builds = RecordingDriver::calls["cuGraphInstantiateWithFlags"];
+  EXPECT_EQ(replayed([&] {
+              for (int number = 0; number < 50; ++number) with_collectives();
+            }),
+            50 * kernels);
+  EXPECT_EQ(RecordingDriver::calls["cuGraphInstantiateWithFlags"], builds);
+  EXPECT_TRUE(compared());
+}
+
 TEST_F(Automatic, code_that_is_unloaded_takes_its_pieces_along) {
   steps(8);
   EXPECT_GT(total().variants, 0u);
