@@ -114,7 +114,7 @@ PROGRAM(launch_on_each_kind_of_stream) {
   const Words data = p.words(64, 1);
   const CUstream blocking = p.stream(CU_STREAM_DEFAULT);
   const CUfunction mix = p.kernel("mix");
-  for (CUstream stream : {static_cast<CUstream>(nullptr), CU_STREAM_LEGACY, CU_STREAM_PER_THREAD, blocking}) {
+  for (CUstream stream : {static_cast<CUstream>(nullptr), CU_STREAM_PER_THREAD, CU_STREAM_LEGACY, blocking}) {
     launch(mix, {1, 64}, stream, data.address, data.address, 64u, 4u);
   }
   TELL(cuCtxSynchronize);

@@ -220,6 +220,8 @@ TEST_F(SimulatedDriverStreams, O2_a_full_queue_blocks_the_caller_until_the_devic
       launched.fetch_add(1);
     }
   });
+  // On a busy machine the thread begins late.
+  for (int waited = 0; waited < 2000 && launched.load() <= 500; ++waited) std::this_thread::sleep_for(10ms);
   for (int before = -1; before != launched.load();) {
     before = launched.load();
     std::this_thread::sleep_for(50ms);
