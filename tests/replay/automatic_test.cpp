@@ -24,6 +24,15 @@ class Automatic : public Engine {
     for (std::uint64_t kernel = 0; kernel < kernels; ++kernel) RecordingDriver::add_function(200 + kernel, {8, 8});
     for (std::uint64_t kernel = 0; kernel < 20; ++kernel) RecordingDriver::add_function(spare + kernel, {8});
   }
+  /// The same with kernel `spare` kept eager by the policy, as collectives are.
+  void start_with_an_eager_kernel() {
+    program = nullptr;
+    policy::Settings settings = automatic_settings();
+    settings.operations.push_back({"kernel_900", policy::Action::eager});
+    start(settings);
+    for (std::uint64_t kernel = 0; kernel < kernels; ++kernel) RecordingDriver::add_function(200 + kernel, {8, 8});
+    RecordingDriver::add_function(spare, {8});
+  }
   void one(std::uint64_t kernel, std::uint64_t scalar = 5) {
     program->launch(200 + kernel, {memory + 4096 * kernel, scalar});
   }
@@ -307,12 +316,7 @@ TEST_F(Automatic, each_stream_has_its_own_pieces) {
 }
 
 TEST_F(Automatic, kernels_that_stay_eager_end_a_piece) {
-  program = nullptr;
-  policy::Settings settings = automatic_settings();
-  settings.operations.push_back({"kernel_900", policy::Action::eager});
-  start(settings);
-  for (std::uint64_t kernel = 0; kernel < kernels; ++kernel) RecordingDriver::add_function(200 + kernel, {8, 8});
-  RecordingDriver::add_function(spare, {8});
+  start_with_an_eager_kernel();
   auto with_collective = [&] {
     step(5, 0, 20);
     program->launch(spare, {memory});
@@ -328,12 +332,7 @@ TEST_F(Automatic, kernels_that_stay_eager_end_a_piece) {
 }
 
 TEST_F(Automatic, a_short_piece_before_what_stays_eager_is_kept) {
-  program = nullptr;
-  policy::Settings settings = automatic_settings();
-  settings.operations.push_back({"kernel_900", policy::Action::eager});
-  start(settings);
-  for (std::uint64_t kernel = 0; kernel < kernels; ++kernel) RecordingDriver::add_function(200 + kernel, {8, 8});
-  RecordingDriver::add_function(spare, {8});
+  start_with_an_eager_kernel();
   auto with_collectives = [&] {
     for (std::uint64_t from = 0; from < kernels; from += 8) {
       step(5, from, from + 8);
