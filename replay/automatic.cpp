@@ -228,7 +228,7 @@ bool Engine::Impl::make_room_for_variant(Region& region) noexcept {
   if (!full) return true;
   Variant* oldest = nullptr;
   for (const std::unique_ptr<Variant>& variant : region.variants) {
-    if (!variant->busy && (oldest == nullptr || variant->last_use < oldest->last_use)) oldest = variant.get();
+    if (!variant->in_use() && (oldest == nullptr || variant->last_use < oldest->last_use)) oldest = variant.get();
   }
   if (oldest == nullptr || oldest->last_use + 2 * region.variants.size() >= region.passes) return false;
   oldest->dropped = true;
@@ -297,6 +297,7 @@ void Engine::Impl::lose_place(OpenRegion& pass, Reason reason) noexcept {
   Region& region = *pass.region;
   Variant& left = *pass.variant;
   flush_pass(pass, reason, nullptr);
+  launch_handed_of(pass);  // what comes now passes, or begins another piece
   const std::uint32_t first = pass.cursor - std::min(pass.cursor, Trail::context_length - 1);
   for (std::uint32_t index = first; index < pass.cursor; ++index) region.trail->push(left.tokens[index]);
   {

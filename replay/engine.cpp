@@ -22,6 +22,9 @@ constexpr const char* names[] = {
 #define ENTRY(name, group) #name,
 #include "replay/driver_entry_points.inc"
 };
+// A program that makes a segment in less time than this does not gain by another thread.
+constexpr std::int64_t issue_interval_ns = 50'000;
+
 constexpr Group groups[] = {
 #define ENTRY(name, group) Group::group,
 #include "replay/driver_entry_points.inc"
@@ -48,7 +51,9 @@ Engine::Impl::Impl(const Driver& driver_table, const policy::Settings& all_setti
       selector(all_settings),
       functions(driver, selector),
       lanes(driver),
-      timer(&Impl::expire, this, std::int64_t{all_settings.max_hold_us} * 1000) {
+      // A lane is looked at twice within max_hold_us, so the older half of what it may hold is found in time.
+      timer("refrain-hold", &Impl::expire, this, std::int64_t{all_settings.max_hold_us} * 500),
+      issuer("refrain-issue", &Impl::issue_handed, this, issue_interval_ns) {
   const bool may_replay = settings.mode == policy::Mode::replay || settings.mode == policy::Mode::strict;
   regions.reserve(settings.regions.size());
   for (const policy::RegionRule& rule : settings.regions) {
@@ -295,7 +300,17 @@ void Engine::stop() noexcept {
       const timespec pause{0, 100'000};
       nanosleep(&pause, nullptr);
     }
-    impl_->flush_locked(lane, capture::Reason::early_order, "the end of the process");
+    bool is_free = lane.issue_lock.try_lock();
+    while (!is_free && now_ns() <= deadline) {
+      const timespec pause{0, 100'000};
+      nanosleep(&pause, nullptr);
+      is_free = lane.issue_lock.try_lock();
+    }
+    if (is_free) {
+      impl_->launch_handed_locked(lane);
+      lane.issue_lock.unlock();
+      impl_->flush_locked(lane, capture::Reason::early_order, "the end of the process");
+    }
     lane.lock.unlock();
   });
 }

@@ -1,9 +1,9 @@
 // The engine's state, and its work by concept: hold.cpp (one call), choose.cpp (which variant), record.cpp (after a
-// call that passed), finish.cpp (end of a pass), flush.cpp (issuing and launching what a lane holds), order.cpp,
-// lifetime.cpp, safe_point.cpp (building), counters.cpp.
+// call that passed), finish.cpp (end of a pass), flush.cpp (issuing and launching what a lane holds), hand_over.cpp
+// (launching by another thread), order.cpp, lifetime.cpp, safe_point.cpp (building), counters.cpp.
 //
-// Locks, in the order in which they may be taken: a process-scope pass, a lane, `building`, a region. The lock of a
-// table is taken alone, for a look-up.
+// Locks, in the order in which they may be taken: a process-scope pass, a lane, its issue_lock, `building`, a region.
+// The lock of a table is taken alone, for a look-up.
 #pragma once
 
 #include <atomic>
@@ -69,7 +69,8 @@ struct Engine::Impl : ProcessGlance {
   FunctionTable functions;
   FunctionStates function_states;
   LaneTable lanes;
-  Timer timer;
+  Timer timer;                                   ///< keeps max_hold_us
+  Timer issuer;                                  ///< launches what was handed over
   std::vector<std::unique_ptr<Region>> regions;  ///< one a rule; nullptr for rules that keep their ranges eager
   std::deque<policy::RegionRule> automatic_rules;
   std::size_t first_automatic = 0;              ///< in `regions`: the automatic ones come last
@@ -215,6 +216,9 @@ struct Engine::Impl : ProcessGlance {
   void notice_error(CUresult error) noexcept;
   void keep_error(CUresult error) noexcept;
   CUresult launch_locked(Lane& lane) noexcept;
+  CUresult launch_graph(Lane& lane, Variant& variant, Segment& segment, std::uint64_t& patched,
+                        capture::Reason& reason) noexcept;
+  CUresult issue_each(Lane& lane, Variant& variant, std::uint32_t first, std::uint32_t count) noexcept;
   CUresult flush_locked(Lane& lane, capture::Reason reason, const char* cause) noexcept;
   void note_expiry(Region& region, std::uint32_t variant, std::uint32_t operation) noexcept;
   void flush(Lane& lane, capture::Reason reason, const char* cause) noexcept;
@@ -223,6 +227,19 @@ struct Engine::Impl : ProcessGlance {
   void fail_segment(Region& region, Variant& variant, Segment& segment, capture::Reason reason,
                     CUresult error) noexcept;
   static bool expire(void* impl, std::int64_t deadline) noexcept;
+
+  // ---- hand_over.cpp
+  /// Leaves the complete segment that `lane` holds to the issue thread, if that pays. The lane's lock must be held.
+  bool hand_over(Lane& lane) noexcept;
+  /// Launches what was handed over on `lane`; on return it is on the stream. First error.
+  CUresult launch_handed(Lane& lane) noexcept;
+  CUresult launch_handed_locked(Lane& lane) noexcept;
+  CUresult launch_oldest(Lane& lane) noexcept;
+  /// The same for every lane that the pass has used.
+  void launch_handed_of(OpenRegion& pass) noexcept;
+  /// By a thread of our own: what was handed over before `deadline`, where no other thread is at it.
+  void launch_handed_before(Lane& lane, std::int64_t deadline) noexcept;
+  static bool issue_handed(void* impl, std::int64_t deadline) noexcept;
 
   // ---- order.cpp
   void order_stream(CUstream stream, const char* cause) noexcept;

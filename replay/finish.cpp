@@ -39,7 +39,7 @@ void Engine::Impl::release(Region& region, Variant& variant) noexcept {
 
 void Engine::Impl::erase_dropped(Region& region) noexcept {
   std::erase_if(region.variants, [&](const std::unique_ptr<Variant>& variant) {
-    if (!variant->dropped || variant->busy) return false;
+    if (!variant->dropped || variant->in_use()) return false;
     for (Segment& segment : variant->segments) retire(segment);
     for (const std::unique_ptr<Variant>& other : region.variants) {
       // A variant that was erased in this sweep has been moved from.
@@ -155,6 +155,7 @@ Variant* Engine::Impl::keep_addresses(Region& region, OpenRegion& pass, Variant&
 // A place where held calls had to be issued pass after pass is a cut that the recording did not show: another thread's
 // work, a wait that makes no call, a launch that is refused each time.
 void Engine::Impl::learn_cut(Variant& variant) noexcept {
+  if (variant.handed.load(std::memory_order_acquire) != 0) return;
   for (std::size_t index = 0; index < variant.segments.size(); ++index) {
     Segment& segment = variant.segments[index];
     const std::uint32_t before = Variant::wanted_cut(segment);
@@ -219,6 +220,7 @@ void Engine::Impl::finish(OpenRegion& pass, bool may_build) noexcept {
   if (pass.state == OpenRegion::State::matching && pass.cursor < pass.variant->sequence.size()) {
     flush_pass(pass, Reason::sequence_shorter, "the end of the region");
   }
+  if (pass.state == OpenRegion::State::matching && pass.variant->wants_cut()) launch_handed_of(pass);
   passes.fetch_add(1, std::memory_order_relaxed);
   bool is_new_short = false, build_here = false;
   {

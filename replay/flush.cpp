@@ -33,25 +33,47 @@ CUresult Engine::Impl::launch_locked(Lane& lane) noexcept {
     variant.mark_addresses_changed(segment);
     segment.memory_generation = generation;
   }
-  lane.issuing.store(true, std::memory_order_relaxed);
+  if (segment.interruptions != 0) --segment.interruptions;
+  ++segment.launches;
+  if (hand_over(lane)) return CUDA_SUCCESS;
+  const CUresult before = launch_handed(lane);
   std::uint64_t patched = 0;
-  const bool dropped = drops();
-  CUresult result = segment.changed != 0 && !dropped ? patch(driver, variant, segment, patched) : CUDA_SUCCESS;
-  const Reason reason = result != CUDA_SUCCESS ? Reason::graph_patch_failed : Reason::graph_launch_failed;
-  if (result == CUDA_SUCCESS && !dropped) result = driver.cuGraphLaunch(segment.exec, lane.stream);
-  lane.issuing.store(false, std::memory_order_relaxed);
+  Reason reason{};
+  CUresult result = CUDA_SUCCESS;
+  {
+    const Issuing inside(lane);
+    result = launch_graph(lane, variant, segment, patched, reason);
+  }
   if (result == CUDA_SUCCESS) {
-    segment.last_stream = lane.stream;
-    if (segment.interruptions != 0) --segment.interruptions;
-    ++segment.launches;
     pass.counters.replayed += segment.count;
     pass.counters.patched += patched;
     ++pass.counters.graph_launches;
     end_hold(lane);
-    return CUDA_SUCCESS;
+    return before;
   }
   fail_segment(*pass.region, variant, segment, reason, result);
-  return flush_locked(lane, reason, nullptr);
+  const CUresult flushed = flush_locked(lane, reason, nullptr);
+  return before != CUDA_SUCCESS ? before : flushed;
+}
+
+CUresult Engine::Impl::launch_graph(Lane& lane, Variant& variant, Segment& segment, std::uint64_t& patched,
+                                    Reason& reason) noexcept {
+  const bool dropped = drops();
+  CUresult result = segment.changed != 0 && !dropped ? patch(driver, variant, segment, patched) : CUDA_SUCCESS;
+  reason = result != CUDA_SUCCESS ? Reason::graph_patch_failed : Reason::graph_launch_failed;
+  if (result == CUDA_SUCCESS && !dropped) result = driver.cuGraphLaunch(segment.exec, lane.stream);
+  if (result == CUDA_SUCCESS) segment.last_stream = lane.stream;
+  return result;
+}
+
+CUresult Engine::Impl::issue_each(Lane& lane, Variant& variant, std::uint32_t first, std::uint32_t count) noexcept {
+  CUresult first_error = CUDA_SUCCESS;
+  const CurrentContext current(driver, lane.context);
+  for (std::uint32_t index = first; index < first + count && !drops(); ++index) {
+    const CUresult result = issue(driver, variant.sequence, variant.sequence.operations[index], lane.stream);
+    if (first_error == CUDA_SUCCESS) first_error = result;
+  }
+  return first_error;
 }
 
 namespace {
@@ -98,12 +120,12 @@ void Engine::Impl::notice_error(CUresult error) noexcept {
 // The graph is given up and may be built again, a bounded number of times.
 void Engine::Impl::fail_segment(Region& region, Variant& variant, Segment& segment, Reason reason,
                                 CUresult error) noexcept {
-  retire(segment);
-  segment.state = Segment::State::waits;
   const char* text = name_of_error(driver, error);
   notice_error(error);
   fallbacks.fetch_add(1, std::memory_order_relaxed);
   const std::lock_guard guard(region.lock);
+  retire(segment);
+  segment.state = Segment::State::waits;
   ++region.causes[static_cast<std::size_t>(reason)];
   ++region.failures;
   ++segment.failures;
@@ -126,20 +148,17 @@ void Engine::Impl::fail_segment(Region& region, Variant& variant, Segment& segme
 }
 
 CUresult Engine::Impl::flush_locked(Lane& lane, Reason reason, const char* cause) noexcept {
+  CUresult first_error = launch_handed(lane);
   const std::uint32_t count = lane.held_count.load(std::memory_order_relaxed);
-  if (count == 0) return CUDA_SUCCESS;
+  if (count == 0) return first_error;
   Variant& variant = *lane.held_variant;
   OpenRegion& pass = *lane.holder;
-  CUresult first_error = CUDA_SUCCESS;
-  lane.issuing.store(true, std::memory_order_relaxed);
+  CUresult result = CUDA_SUCCESS;
   {
-    const CurrentContext current(driver, lane.context);
-    for (std::uint32_t index = lane.held_first; index < lane.held_first + count && !drops(); ++index) {
-      const CUresult result = issue(driver, variant.sequence, variant.sequence.operations[index], lane.stream);
-      if (first_error == CUDA_SUCCESS) first_error = result;
-    }
+    const Issuing inside(lane);
+    result = issue_each(lane, variant, lane.held_first, count);
   }
-  lane.issuing.store(false, std::memory_order_relaxed);
+  if (first_error == CUDA_SUCCESS) first_error = result;
   pass.counters.flushed += count;
   Region& region = *pass.region;
   const std::uint32_t id = variant.id, first = lane.held_first;
@@ -202,8 +221,10 @@ bool Engine::Impl::expire(void* self, std::int64_t deadline) noexcept {
   Impl& impl = *static_cast<Impl*>(self);
   if (impl.lanes_holding.load(std::memory_order_seq_cst) == 0) return false;
   impl.lanes.for_each_holding([&](Lane& lane) {
+    if (lane.has_handed()) impl.launch_handed_before(lane, deadline);
     if (lane.held_since.load(std::memory_order_relaxed) > deadline || !lane.lock.try_lock()) return;
-    if (lane.holds() && lane.held_since.load(std::memory_order_relaxed) <= deadline) {
+    if (lane.held_count.load(std::memory_order_relaxed) != 0 &&
+        lane.held_since.load(std::memory_order_relaxed) <= deadline) {
       // This thread has no context of its own; without one the driver would refuse the calls. They stay held then.
       const CurrentContext current(impl.driver, lane.context);
       if (!current.refused()) impl.keep_error(impl.flush_locked(lane, Reason::hold_expired, "max_hold_us"));

@@ -110,6 +110,10 @@ bool Engine::Impl::take(const Call& call, OpenRegion& pass, Lane& lane, CUresult
   Variant& variant = *pass.variant;
   const std::uint32_t index = pass.cursor;
   Segment& segment = variant.segment_of(index);
+  if (segment.is_handed()) {  // from the last time round: the shadow is needed until it is launched
+    const std::lock_guard guard(lane.lock);
+    keep_error(launch_handed(lane));
+  }
   if (segment.state != Segment::State::built || !is_acceptable(call, variant, index)) return false;
   const std::lock_guard guard(lane.lock);
   std::uint32_t moved = 0;
@@ -117,7 +121,8 @@ bool Engine::Impl::take(const Call& call, OpenRegion& pass, Lane& lane, CUresult
   if (moved != 0) ++pass.moved;
   if (index == segment.first) {
     if (!timer.start()) return false;
-    if (lane.holds()) flush_locked(lane, Reason::other_thread, "another region on the same stream");
+    if (lane.held_count.load(std::memory_order_relaxed) != 0)
+      keep_error(flush_locked(lane, Reason::other_thread, "another region on the same stream"));
     begin_hold(lane, pass, index);
   } else if (lane.holder != &pass || lane.held_variant != &variant ||
              lane.held_first + lane.held_count.load(std::memory_order_relaxed) != index) {
@@ -147,7 +152,7 @@ void Engine::Impl::begin_hold(Lane& lane, OpenRegion& pass, std::uint32_t first)
   if (lane.kind == StreamKind::blocking) lane.shared->blocking_holding.fetch_add(1, std::memory_order_relaxed);
   if (lane.kind == StreamKind::legacy) lane.shared->legacy_holding.fetch_add(1, std::memory_order_relaxed);
   lanes_holding.fetch_add(1, std::memory_order_seq_cst);
-  timer.hold_begins();
+  timer.work_begins();
 }
 
 Lane* Engine::Impl::lane_of(CUstream stream, CUstream& cached_stream, CUcontext& cached_context,

@@ -1,12 +1,15 @@
 // A lane: the held operations of one stream of one context.
 //
-// Owns:    nothing but its state. What is held are operations of a variant, in order, as (first, count).
+// Owns:    nothing but its state. What is held are operations of a variant, in order, as (first, count); before them
+//          come the segments that were handed over to the issue thread and are not launched yet.
 // Threads: `lock` guards the held state and is kept while held operations are issued or their graph is launched: that
-//          is what keeps the stream's order. It is the only lock kept across a driver call, and only work of this very
-//          stream waits for it, as eager work of that stream would wait inside the driver.
+//          is what keeps the stream's order. `issue_lock`, which may be taken after it, is kept while what was handed
+//          over is launched. No other lock is kept across a driver call, and only work of this very stream waits for
+//          them, as eager work of that stream would wait inside the driver.
 //          Lanes are never freed: a stale pointer leads to a lane that holds nothing of the old stream.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -19,6 +22,7 @@
 namespace refrain::replay {
 
 struct OpenRegion;
+struct Region;
 class Variant;
 
 /// How a stream orders against others (cuda.h: "legacy default stream").
@@ -35,6 +39,14 @@ struct LaneContext {
   std::atomic<int> legacy_holding{0};
 };
 
+/// A complete segment that waits to be launched.
+struct HandedSegment {
+  Variant* variant = nullptr;
+  Region* region = nullptr;
+  std::uint32_t first = 0;  ///< operation
+  std::int64_t since = 0;   ///< when its first operation was held: CLOCK_MONOTONIC, ns
+};
+
 struct alignas(64) Lane {
   Lock lock;
   StreamKind kind = StreamKind::non_blocking;
@@ -49,10 +61,23 @@ struct alignas(64) Lane {
   Variant* held_variant = nullptr;
   OpenRegion* holder = nullptr;
   std::atomic<std::int64_t> held_since{0};      ///< CLOCK_MONOTONIC, ns
-  std::atomic<bool> issuing{false};             ///< the thread that has the lock is inside the driver
+  std::atomic<bool> issuing{false};             ///< see Issuing
   std::atomic<OpenRegion*> automatic{nullptr};  ///< the pass of its automatic region; for ever, once there is one
 
-  bool holds() const noexcept { return held_count.load(std::memory_order_acquire) != 0; }
+  // What was handed over, the oldest first: a ring. `given` is moved under `lock`, `taken` under `issue_lock` once the
+  // segment is launched; the ring lies between what either thread writes.
+  static constexpr std::uint32_t most_handed = 8;
+  std::atomic<std::uint32_t> given{0};
+  std::array<HandedSegment, most_handed> handed;
+  std::atomic<std::uint32_t> taken{0};
+  Lock issue_lock;
+
+  bool has_handed() const noexcept {
+    return taken.load(std::memory_order_acquire) != given.load(std::memory_order_seq_cst);
+  }
+  HandedSegment& oldest_handed() noexcept { return handed[taken.load(std::memory_order_relaxed) % most_handed]; }
+  /// True while something is on its way that eager would have issued already.
+  bool holds() const noexcept { return held_count.load(std::memory_order_acquire) != 0 || has_handed(); }
 };
 
 /// All lanes. A lane is made at the first sight of a stream.
@@ -104,6 +129,18 @@ class LaneTable {
   std::unordered_map<Key, Lane*, KeyHash> by_stream_;
   std::unordered_map<CUcontext, std::unique_ptr<LaneContext>> contexts_;
   std::vector<Lane*> lanes_, retired_;
+};
+
+/// While it lives, the thread is inside the driver with the lane's lock or its issue_lock.
+class Issuing {
+ public:
+  explicit Issuing(Lane& lane) noexcept : lane_(lane) { lane_.issuing.store(true, std::memory_order_relaxed); }
+  ~Issuing() { lane_.issuing.store(false, std::memory_order_relaxed); }
+  Issuing(const Issuing&) = delete;
+  Issuing& operator=(const Issuing&) = delete;
+
+ private:
+  Lane& lane_;
 };
 
 /// True for the two names of the legacy stream.

@@ -28,7 +28,7 @@ void rebuild(Engine::Impl& impl, Affected affected) noexcept {
       // What failed with the old state may do with the new one.
       region->failures = 0;
       region->off = false;
-      if (variant->busy) {
+      if (variant->in_use()) {
         variant->dropped = true;  // its pass is using it: record it again
         continue;
       }
@@ -87,7 +87,7 @@ void Engine::context_ends(CUcontext context) noexcept {
   drop_variants(*impl_, [&](Variant& variant) {
     const bool affected = context == nullptr || std::find(variant.role_contexts.begin(), variant.role_contexts.end(),
                                                           context) != variant.role_contexts.end();
-    if (affected && !variant.busy) {
+    if (affected && !variant.in_use()) {
       for (Segment& segment : variant.segments) {
         if (segment.exec == nullptr) continue;
         impl_->graph_bytes.fetch_sub(segment.bytes, std::memory_order_relaxed);

@@ -34,8 +34,8 @@ void Engine::Impl::build_pending(Region* only) noexcept {
         region->passes_since_wait = 0;
         if (region->off) break;
         for (const std::unique_ptr<Variant>& candidate : region->variants) {
-          if (candidate->pending && candidate->busy) builds_pending.store(true, std::memory_order_release);
-          if (candidate->pending && !candidate->busy && !candidate->dropped && candidate->id >= tried) {
+          if (candidate->pending && candidate->in_use()) builds_pending.store(true, std::memory_order_release);
+          if (candidate->pending && !candidate->in_use() && !candidate->dropped && candidate->id >= tried) {
             variant = candidate.get();
             break;
           }
@@ -110,7 +110,7 @@ bool Engine::Impl::make_room(std::uint64_t bytes, const Variant& wanted) noexcep
     for (const std::unique_ptr<Variant>& variant : region->variants) {
       // Twice round all variants without a use: the program has gone on to other addresses or shapes.
       const bool unused = variant->last_use + 2 * region->variants.size() < region->passes;
-      if (variant->busy || variant.get() == &wanted || !unused) continue;
+      if (variant->in_use() || variant.get() == &wanted || !unused) continue;
       for (Segment& segment : variant->segments) {
         if (segment.state != Segment::State::built) continue;
         retire(segment);

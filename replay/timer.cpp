@@ -29,7 +29,7 @@ bool Timer::start_thread() noexcept {
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
   pthread_t thread{};
   const int result = pthread_create(&thread, &attributes, &Timer::run, this);
-  if (result == 0) pthread_setname_np(thread, "refrain-hold");
+  if (result == 0) pthread_setname_np(thread, name_);
   pthread_attr_destroy(&attributes);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   state_.store(result == 0 ? State::runs : State::failed, std::memory_order_release);
@@ -41,11 +41,10 @@ void* Timer::run(void* self) noexcept {
   return nullptr;
 }
 
-// A lane is looked at twice within max_hold_ns, so the older half of what it may hold is found in time. After a while
-// without any hold the thread sleeps until one begins.
+// After a while without anything to do the thread sleeps until something comes.
 void Timer::loop() noexcept {
   constexpr int idle_rounds_before_sleep = 64;
-  const std::int64_t period = std::max<std::int64_t>(max_hold_ns_ / 2, 1000);
+  const std::int64_t period = std::max<std::int64_t>(interval_ns_, 1000);
   int idle = 0;
   for (;;) {
     timespec pause{};
@@ -55,7 +54,7 @@ void Timer::loop() noexcept {
     idle = expire_(argument_, now_ns() - period) ? 0 : idle + 1;
     if (idle < idle_rounds_before_sleep) continue;
     sleeps_.store(1, std::memory_order_seq_cst);
-    // A hold that began before it could see `sleeps_` is seen here.
+    // What began before it could see `sleeps_` is seen here.
     if (!expire_(argument_, now_ns() - period))
       syscall(SYS_futex, &sleeps_, FUTEX_WAIT_PRIVATE, 1, nullptr, nullptr, 0);
     sleeps_.store(0, std::memory_order_seq_cst);

@@ -1,7 +1,8 @@
-// The thread that keeps the promise of max_hold_us: it issues what a lane has held for too long, also when the program
-// makes no further CUDA call.
+// A thread that looks in even intervals for what nobody else may ever look at again. One keeps the promise of
+// max_hold_us: it issues what a lane has held for too long, also when the program makes no further CUDA call. Another
+// launches complete segments while the program goes on.
 //
-// Owns:    one detached thread, started with the first held call; it ends with the process and is never joined.
+// Owns:    one detached thread, started when it is first needed; it ends with the process and is never joined.
 // Threads: hold_begins() from any thread; it is a load and, only when the timer sleeps deeply, one system call.
 // Units:   ns on CLOCK_MONOTONIC.
 #pragma once
@@ -15,20 +16,20 @@ std::int64_t now_ns() noexcept;
 
 class Timer {
  public:
-  /// `expire(argument, deadline)` issues everything that has been held since before `deadline`; it returns false when
-  /// nothing is held at all.
+  /// `expire(argument, deadline)` issues everything that has been there since before `deadline`, the time one interval
+  /// ago; it returns false when there is nothing at all.
   using Expire = bool (*)(void* argument, std::int64_t deadline) noexcept;
 
-  Timer(Expire expire, void* argument, std::int64_t max_hold_ns) noexcept
-      : expire_(expire), argument_(argument), max_hold_ns_(max_hold_ns) {}
+  Timer(const char* name, Expire expire, void* argument, std::int64_t interval_ns) noexcept
+      : name_(name), expire_(expire), argument_(argument), interval_ns_(interval_ns) {}
 
   /// Starts the thread, at the first call. False when the system has none to give: then nothing may be held.
   bool start() noexcept {
     const State state = state_.load(std::memory_order_acquire);
     return state == State::runs || (state == State::none && start_thread());
   }
-  /// A lane began to hold; its count is already visible.
-  void hold_begins() noexcept {
+  /// There is something to look for; that is already visible.
+  void work_begins() noexcept {
     if (sleeps_.load(std::memory_order_seq_cst) != 0) wake();
   }
 
@@ -39,9 +40,10 @@ class Timer {
   void loop() noexcept;
   void wake() noexcept;
 
+  const char* const name_;
   const Expire expire_;
   void* const argument_;
-  const std::int64_t max_hold_ns_;
+  const std::int64_t interval_ns_;
   std::atomic<State> state_{State::none};
   std::atomic<std::uint32_t> sleeps_{0};
 };

@@ -97,6 +97,10 @@ std::uint32_t Variant::wanted_cut(const Segment& segment) noexcept {
   return segment.expiries >= late_often && segment.count > short_enough ? segment.first + segment.count / 2 : 0;
 }
 
+bool Variant::wants_cut() const noexcept {
+  return std::any_of(segments.begin(), segments.end(), [](const Segment& segment) { return wanted_cut(segment) != 0; });
+}
+
 void Variant::cut(std::uint32_t before, std::uint32_t segment_min) {
   const std::uint32_t number = nodes[before].segment;
   Segment rest;

@@ -2,10 +2,12 @@
 //
 // Owns:    the sequence with its shadow bytes; the graphs.
 // Threads: in use by one open region at a time (`busy`, guarded by the region's lock). What a lane holds of it may also
-//          be read, under that lane's lock, by a thread that flushes the lane.
+//          be read, under that lane's lock, by a thread that flushes the lane. A segment that was handed over, and its
+//          operations, belong to whoever has the lane's issue_lock until `handed` is false again.
 // Units:   ns, bytes.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <vector>
 
@@ -21,6 +23,7 @@ struct Segment {
   enum class State : std::uint8_t { waits, built, off };
   std::uint32_t first = 0, count = 0;
   State state = State::waits;
+  bool handed = false;  ///< waits for the issue thread; see is_handed()
   std::uint16_t role = 0;
   std::uint16_t failures = 0;
   // Where held calls had to be issued before the segment was complete, and how often at that very place: each time adds
@@ -37,6 +40,9 @@ struct Segment {
   CUcontext context = nullptr;
   CUstream last_stream = nullptr;  ///< where it was launched last
   std::uint64_t bytes = 0;         ///< estimate of its device memory
+
+  bool is_handed() noexcept { return std::atomic_ref(handed).load(std::memory_order_acquire); }
+  void set_handed(bool on) noexcept { std::atomic_ref(handed).store(on, std::memory_order_release); }
 };
 
 /// A stream handle that names no stream any more; a role that had it takes whichever stream comes next.
@@ -95,6 +101,7 @@ class Variant {
   std::uint64_t address_bytes = 0;  ///< that all operations had when it was recorded: what moved ones are compared with
   std::uint64_t addresses = 0;      ///< hash of all the shadow's addresses, after the last complete pass
   std::uint32_t needless_ends = 0;  ///< how often in a row the next operation came although nothing ordered between
+  std::atomic<std::uint32_t> handed{0};  ///< segments that were handed over and are not launched yet
   bool busy = false;
   bool pending = true;   ///< some segment waits to be built
   bool dropped = false;  ///< must not be used again; freed when no longer busy
@@ -114,12 +121,15 @@ class Variant {
   bool note_expiry(std::uint32_t held) noexcept;
   /// Where the segment should be cut for what was noted of it; 0: nowhere.
   static std::uint32_t wanted_cut(const Segment& segment) noexcept;
+  bool wants_cut() const noexcept;
   /// The segment in the midst of which operation `before` lies, or nullptr when a segment begins with it.
   Segment* segment_around(std::uint32_t before) noexcept;
   /// Cuts that segment, whose graph has been given up, before the operation. May throw std::bad_alloc, and has changed
   /// nothing then.
   void cut(std::uint32_t before, std::uint32_t segment_min);
 
+  /// Its segments must stay as they are: a pass follows it, or some are not launched yet.
+  bool in_use() const noexcept { return busy || handed.load(std::memory_order_acquire) != 0; }
   Segment& segment_of(std::uint32_t operation) noexcept { return segments[nodes[operation].segment]; }
   void mark_changed(std::uint32_t operation) noexcept {
     Node& node = nodes[operation];

@@ -33,6 +33,7 @@ class Program {
   CUresult launch(std::uint64_t function, std::vector<std::uint64_t> values, unsigned grid = 1,
                   CUstream stream = nullptr, unsigned block = 32, std::vector<CUlaunchAttribute> attributes = {}) {
     std::vector<void*> pointers;
+    pointers.reserve(values.size());
     for (std::uint64_t& value : values) pointers.push_back(&value);
     replay::KernelCall call;
     call.function = reinterpret_cast<CUfunction>(function);

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstring>
 #include <memory>
+#include <mutex>
 #include <utility>
 
 namespace refrain::tests {
@@ -40,6 +41,7 @@ struct Exec {
 };
 
 std::map<std::uint64_t, Function> functions;
+std::mutex lists;  // calls, fails and executed, while threads of the engine call as well
 std::vector<CUcontext> context_stack;
 
 void take_time(const char* name) {
@@ -52,6 +54,7 @@ void take_time(const char* name) {
 
 bool fails(const char* name, CUresult& error) {
   take_time(name);
+  const std::lock_guard guard(lists);
   ++RecordingDriver::calls[name];
   const auto found = RecordingDriver::fails.find(name);
   if (found == RecordingDriver::fails.end()) return false;
@@ -61,6 +64,7 @@ bool fails(const char* name, CUresult& error) {
 
 CUresult submit(Executed operation) {
   operation.context = RecordingDriver::context;
+  const std::lock_guard guard(lists);
   RecordingDriver::executed.push_back(operation);
   RecordingDriver::executed_count.store(RecordingDriver::executed.size(), std::memory_order_release);
   return CUDA_SUCCESS;

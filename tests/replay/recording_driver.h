@@ -1,8 +1,8 @@
 // A driver made of a few functions that note what is asked of them: enough for the engine's own tests, without streams
 // that run and without memory. What executes is a list of launches, in the order in which the driver got them.
 //
-// Threads: one at a time, but for executed_count; it is one object for the process, because driver functions carry no
-// state of their own.
+// Threads: the driver's functions from any; what tests read and set, one at a time, but for executed_count. It is one
+// object for the process, because driver functions carry no state of their own.
 #pragma once
 
 #include <atomic>

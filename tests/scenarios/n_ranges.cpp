@@ -11,7 +11,7 @@ constexpr unsigned n = 256;
 
 void note_contents(const char* name, const Buffer& buffer) {
   const std::vector<unsigned> contents = buffer.read();
-  note("%s %016llx", name, static_cast<unsigned long long>(hash_bytes(contents.data(), buffer.bytes())));
+  note("output %s %016llx", name, static_cast<unsigned long long>(hash_bytes(contents.data(), buffer.bytes())));
 }
 
 }  // namespace

@@ -54,6 +54,7 @@ class Generator {
     program.max_failures = pick({1, 8, 8, 8, 1000, 1000, 1000, 1000});
     program.observe = random_.chance(1, 150);
     program.automatic = pick({0, 0, 0, 0, 1, 1, 2});
+    program.issue_above_us = pick({1000000, 1000000, 2, 0, 0});
     if (random_.chance(1, 30)) program.max_operations = pick({4, 8, 16});
   }
 

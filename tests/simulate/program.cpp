@@ -174,7 +174,8 @@ std::string policy_of(const Program& program) {
   out << R"("hold": {"max_hold_us": )" << program.max_hold_us << "}, ";
   out << R"("segment": {"min": )" << program.segment_min << R"(, "max": )" << program.segment_max << "}, ";
   out << R"("replay": {"build_after": )" << program.build_after << R"(, "patch": )"
-      << (program.patch != 0 ? "true" : "false") << R"(, "max_failures": )" << program.max_failures << "}, ";
+      << (program.patch != 0 ? "true" : "false") << R"(, "max_failures": )" << program.max_failures
+      << R"(, "issue_above_us": )" << program.issue_above_us << "}, ";
   out << R"("limits": {"variants": )" << program.variants << R"(, "graph_mib": )" << program.graph_mib << "}}";
   return out.str();
 }

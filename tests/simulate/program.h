@@ -87,6 +87,8 @@ struct Strand {
   NUMBER(segment_max, 32) NUMBER(patch, 1) NUMBER(build_after, 1) NUMBER(variants, 64) NUMBER(graph_mib, 256) \
   NUMBER(strict_configuration, 0) NUMBER(strict_parameters, 0) NUMBER(process_scope, 0) NUMBER(observe, 0) \
   NUMBER(one_rule, 0) NUMBER(max_failures, 8) \
+  /* 0: every complete segment is handed over to the issue thread; 1000000: none is slow enough */ \
+  NUMBER(issue_above_us, 1000000) \
   /* 0: only ranges; 1: operations outside of them too; 2: no rule, all of them */ \
   NUMBER(automatic, 0)
 // clang-format on
