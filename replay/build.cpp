@@ -1,5 +1,6 @@
 #include "replay/build.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "replay/attributes.h"
@@ -39,8 +40,7 @@ CUresult set_attributes(const Driver& driver, const Variant& variant, const capt
   for (const capture::Attribute& attribute : variant.sequence.attributes_of(operation)) {
     if (result != CUDA_SUCCESS) break;
     const auto id = static_cast<CUlaunchAttributeID>(attribute.id);
-    // It allows the kernel to begin early. A node without such an edge begins after the one before, which is always
-    // right.
+    // In a graph it is a property of the edge to the node.
     if (id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION) continue;
     CUlaunchAttributeValue value{};
     std::memcpy(&value, attribute.value.data(), attribute.size);
@@ -49,16 +49,39 @@ CUresult set_attributes(const Driver& driver, const Variant& variant, const capt
   return result;
 }
 
+// The kernel may begin before the kernel before it has ended: in a graph, as in a capture of both launches, that is an
+// edge of another type. Where a driver refuses such edges, a full one is always right.
+bool may_begin_early(const Variant& variant, const Segment& segment, std::uint32_t index) noexcept {
+  const capture::Sequence& sequence = variant.sequence;
+  if (index == segment.first || sequence.operations[index].kind != capture::OperationKind::kernel) return false;
+  if (sequence.operations[index - 1].kind != capture::OperationKind::kernel) return false;
+  const auto attributes = sequence.attributes_of(sequence.operations[index]);
+  return std::any_of(attributes.begin(), attributes.end(), [](const capture::Attribute& attribute) {
+    return attribute.id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+  });
+}
+
+CUresult add_early_edge(const Driver& driver, CUgraph graph, const CUgraphNode& from, const CUgraphNode& to) noexcept {
+  CUgraphEdgeData edge{};
+  edge.from_port = CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC;
+  edge.type = CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC;
+  const CUresult result = driver.cuGraphAddDependencies_v2(graph, &from, &to, &edge, 1);
+  return result == CUDA_SUCCESS ? result : driver.cuGraphAddDependencies_v2(graph, &from, &to, nullptr, 1);
+}
+
 CUresult add_node(const Driver& driver, Variant& variant, Segment& segment, std::uint32_t index) noexcept {
   const capture::Operation& operation = variant.sequence.operations[index];
   CUgraphNode* node = &variant.nodes[index].node;
-  const CUgraphNode* before = index != segment.first ? &variant.nodes[index - 1].node : nullptr;
+  const bool early = driver.cuGraphAddDependencies_v2 != nullptr && may_begin_early(variant, segment, index);
+  const CUgraphNode* before = index != segment.first && !early ? &variant.nodes[index - 1].node : nullptr;
   const std::size_t count = before != nullptr ? 1 : 0;
   switch (operation.kind) {
     case capture::OperationKind::kernel: {
       ParameterPointers parameters;
       const CUDA_KERNEL_NODE_PARAMS values = kernel_values(variant.sequence, operation, segment.context, parameters);
-      const CUresult result = driver.cuGraphAddKernelNode_v2(node, segment.graph, before, count, &values);
+      CUresult result = driver.cuGraphAddKernelNode_v2(node, segment.graph, before, count, &values);
+      if (result == CUDA_SUCCESS && early)
+        result = add_early_edge(driver, segment.graph, variant.nodes[index - 1].node, *node);
       return result == CUDA_SUCCESS ? set_attributes(driver, variant, operation, *node) : result;
     }
     case capture::OperationKind::memset: {

@@ -1,6 +1,7 @@
 #include "replay/governor.h"
 
 #include <algorithm>
+#include <limits>
 #include <span>
 
 #include "replay/step_times.h"
@@ -11,7 +12,8 @@ namespace {
 constexpr std::uint32_t least_warm = 16, most_warm = 256, least_quiet = 8;
 constexpr double block_ns = 20e6;
 constexpr std::uint32_t least_steps = 4;
-constexpr double wanted_cv = 0.02;  ///< of a block
+constexpr double wanted_cv = 0.02;       ///< of a block
+constexpr std::uint32_t least_sums = 4;  ///< that show how much blocks vary
 constexpr std::uint32_t check_steps = 8;
 constexpr std::uint64_t check_interval = 1000;
 constexpr std::int64_t check_interval_ns = 60'000'000'000;
@@ -32,6 +34,29 @@ std::uint32_t needed(std::uint32_t pairs) noexcept {
     case 20: return 17;
     default: return 0;
   }
+}
+
+// A step that saves a checkpoint says nothing of the arm it runs in. Where steps as long come often, they are part of
+// the program, and what they took counts.
+std::int64_t longest_usual(std::span<const std::int64_t> times) noexcept {
+  constexpr std::int64_t long_step = 4;
+  constexpr std::size_t rare = 8, few = 4;
+  std::array<std::int64_t, 64> sorted{};
+  const std::size_t count = std::min(times.size(), sorted.size());
+  std::copy_n(times.begin(), count, sorted.begin());
+  std::sort(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(count));
+  const std::int64_t limit = long_step * sorted[count / 2];
+  std::size_t above = 0, last = 0, least = count, most = 0;  // distances between long steps
+  for (std::size_t index = 0; index < count; ++index) {
+    if (times[index] <= limit) continue;
+    if (above++ > 0) {
+      least = std::min(least, index - last);
+      most = std::max(most, index - last);
+    }
+    last = index;
+  }
+  const bool comes_evenly = above >= few && most - least <= 2;
+  return comes_evenly || above * rare > count ? std::numeric_limits<std::int64_t>::max() : limit;
 }
 
 Arm other(Arm arm) noexcept { return arm == Arm::replay ? Arm::eager : Arm::replay; }
@@ -85,7 +110,7 @@ void Governor::slept(std::int64_t now_ns) noexcept {
 
 void Governor::use(Arm arm) noexcept {
   // What was queued before the change drains in the step after it.
-  if (arm != arm_) skip_ = 1;
+  if (arm != arm_) skip_ = std::max(1u, full_steps_ / 8);
   arm_ = arm;
 }
 
@@ -94,10 +119,18 @@ void Governor::warm(std::int64_t took, bool built_something) noexcept {
   quiet_ = built_something ? 0 : quiet_ + 1;
   if (++warmed_ < most_warm && (warmed_ < least_warm || quiet_ < least_quiet)) return;
   const std::span<std::int64_t> times(times_.data(), std::min(filled_, most_steps));
-  const double step_ns = middle(times), noise = middle_variation(times) / wanted_cv;
-  const double steps = std::max(block_ns / step_ns, noise * noise);
-  full_steps_ = least_steps;
-  while (full_steps_ < most_steps && full_steps_ < steps) full_steps_ *= 2;
+  longest_ = longest_usual(times);
+  // Where steps differ in a rhythm, as those of a program that runs ahead of the device and waits for it now and then,
+  // what a whole turn of it takes varies much less.
+  std::uint32_t calm = least_steps;
+  while (calm <= times.size() / least_sums && variation_of_sums(times, calm, longest_) > wanted_cv / 2) ++calm;
+  const bool is_calm = calm <= times.size() / least_sums;
+  if (!is_calm && warmed_ < most_steps) return;
+  const double noise = variation_of_sums(times, 1, longest_) / wanted_cv;
+  const double step_ns = middle(times);
+  const double steps = std::max(block_ns / step_ns, is_calm ? calm : noise * noise);
+  full_steps_ = is_calm ? calm : least_steps;
+  while (full_steps_ <= most_steps / 2 && full_steps_ < steps) full_steps_ *= 2;
   begin_blocks(State::measuring, full_steps_);
 }
 
@@ -132,7 +165,7 @@ void Governor::measure(std::int64_t took, bool built_something) noexcept {
   const std::span<std::int64_t> times(times_.data(), filled_);
   Block& block = blocks_[static_cast<std::size_t>(arm_)][block_ / 2];
   block.cv = static_cast<float>(variation(times));
-  block.ns = static_cast<float>(middle(times));
+  block.ns = static_cast<float>(mean(times, longest_));
   filled_ = dropped_ = 0;
   if (++block_ % 2 == 0) end_pair();
   if (state_ == State::measuring || state_ == State::checking) use(arm_of_block());

@@ -72,6 +72,7 @@ class Governor {
     float ns = 0, cv = 0;
   };
   std::array<std::array<Block, most_pairs>, 2> blocks_{};
+  std::int64_t longest_ = 0;  ///< what a step may take to count
   std::uint64_t next_check_ = 0, spent_ = 0, spent_since_ = 0;
   std::int64_t next_check_ns_ = 0;
   std::uint32_t against_ = 0;  ///< checks in a row that contradicted the verdict

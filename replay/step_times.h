@@ -34,11 +34,30 @@ inline double variation(std::span<const std::int64_t> times) noexcept {
   return variance <= 0 ? 0 : std::sqrt(variance) * count / sum;
 }
 
-/// The same from the middle half alone, as if it were normal. The times must be sorted.
-inline double middle_variation(std::span<const std::int64_t> sorted) noexcept {
-  const std::size_t quarter = sorted.size() / 4;
-  const auto spread = static_cast<double>(sorted[sorted.size() - 1 - quarter] - sorted[quarter]);
-  return spread / 1.35 / std::max(1.0, static_cast<double>(sorted[sorted.size() / 2]));
+/// All of them count: where a step is short because the one after it waits, only their sum says how long they took.
+/// Longer ones than `longest` are left out.
+inline double mean(std::span<const std::int64_t> times, std::int64_t longest) noexcept {
+  double sum = 0, count = 0;
+  for (const std::int64_t time : times) {
+    if (time > longest) continue;
+    sum += static_cast<double>(time);
+    ++count;
+  }
+  return count > 0 ? sum / count : static_cast<double>(longest);
+}
+
+/// The coefficient of variation of what `count` steps in a row take together. At least two such sums must be there.
+inline double variation_of_sums(std::span<const std::int64_t> times, std::size_t count, std::int64_t longest) noexcept {
+  double sum = 0, squares = 0;
+  const std::size_t sums = times.size() / count;
+  for (std::size_t index = 0; index < sums; ++index) {
+    const double one = mean(times.subspan(index * count, count), longest);
+    sum += one;
+    squares += one * one;
+  }
+  const auto all = static_cast<double>(sums);
+  const double variance = (squares - sum * sum / all) / (all - 1);
+  return variance <= 0 ? 0 : std::sqrt(variance) * all / sum;
 }
 
 /// Sorts the values.

@@ -92,6 +92,65 @@ PROGRAM(graph_remove_a_dependency_that_is_none) {
   note_shape(row.graph);
 }
 
+PROGRAM(graph_programmatic_dependencies) {
+  const Words data = p.words(192, 1);
+  const CUstream stream = p.stream();
+  CUgraph graph = nullptr;
+  MUST(cuGraphCreate, &graph, 0);
+  std::array<CUgraphNode, 3> kernels{};
+  // Each works on words of its own: a kernel that begins early must not need what the one before it does.
+  unsigned words_each = 64, value = 3;
+  CUdeviceptr address = 0;
+  std::array<void*, 4> parameters{&address, &address, &words_each, &value};
+  const CUDA_KERNEL_NODE_PARAMS params = kernel_node(p.kernel("mix"), {1, 64}, parameters.data());
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    address = data.at(64 * i);
+    MUST(cuGraphAddKernelNode, &kernels[i], graph, nullptr, 0, &params);
+  }
+  CUgraphNode fill = nullptr;
+  CUDA_MEMSET_NODE_PARAMS filled{};
+  filled.dst = data.address;
+  filled.elementSize = 4;
+  filled.width = filled.height = 1;
+  CUcontext context = nullptr;
+  MUST(cuCtxGetCurrent, &context);
+  MUST(cuGraphAddMemsetNode, &fill, graph, nullptr, 0, &filled, context);
+  CUgraphEdgeData edge{};
+  edge.from_port = CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC;
+  edge.type = CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC;
+  TELL(cuGraphAddDependencies, graph, &fill, &kernels[0], &edge, 1);
+  TELL(cuGraphAddDependencies, graph, &fill, &kernels[0], nullptr, 1);
+  for (std::size_t i = 1; i < kernels.size(); ++i)
+    TELL(cuGraphAddDependencies, graph, &kernels[i - 1], &kernels[i], &edge, 1);
+  TELL(cuGraphAddDependencies, graph, &kernels[0], &kernels[1], nullptr, 1);
+  std::array<CUgraphNode, 8> from{}, to{};
+  std::array<CUgraphEdgeData, 8> edges{};
+  std::size_t count = edges.size();
+  TELL(cuGraphGetEdges, graph, from.data(), to.data(), edges.data(), &count);
+  std::array<int, 2> full{}, programmatic{};  // from a kernel, from the fill; the list has no order
+  for (std::size_t i = 0; i < count; ++i) {
+    const bool is_programmatic = edges[i].type == CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC && edges[i].from_port == 1;
+    ++(is_programmatic ? programmatic : full).at(from[i] == fill ? 1 : 0);
+  }
+  note("edges %zu from kernels %d full %d programmatic from the fill %d full %d programmatic", count, full[0],
+       programmatic[0], full[1], programmatic[1]);
+  CUgraphExec exec = nullptr;
+  MUST(cuGraphInstantiate, &exec, graph, 0);
+  MUST(cuGraphLaunch, exec, stream);
+  MUST(cuStreamSynchronize, stream);
+  note_hash("launched", data);
+  value = 9;
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    address = data.at(64 * i);
+    TELL(cuGraphExecKernelNodeSetParams, exec, kernels[i], &params);
+  }
+  MUST(cuGraphLaunch, exec, stream);
+  MUST(cuStreamSynchronize, stream);
+  note_hash("patched", data);
+  MUST(cuGraphExecDestroy, exec);
+  MUST(cuGraphDestroy, graph);
+}
+
 PROGRAM(graph_dependency_on_itself) {
   const Row row;
   TELL(cuGraphAddDependencies, row.graph, &row.nodes[0], &row.nodes[0], nullptr, 1);

@@ -69,6 +69,47 @@ TEST_F(Engine, attributes_of_a_launch_are_kept_by_replay_and_flush) {
   EXPECT_EQ(program->counters().flushed, 1u);
 }
 
+TEST_F(Engine, kernels_that_may_begin_early_may_do_so_in_a_graph) {
+  start();
+  CUlaunchAttribute early{};
+  early.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+  early.value.programmaticStreamSerializationAllowed = 1;
+  auto one_pass = [&](std::uint64_t value) {
+    program->in_region([&] {
+      program->launch(first, {value, 10});
+      program->launch(second, {20, value}, 1, nullptr, 32, {early});
+      program->launch(third, {value, 30});
+      program->launch(second, {value, 30}, 1, nullptr, 32, {early});
+    });
+    program->synchronize();
+  };
+  for (std::uint64_t value = 0; value < 4; ++value) one_pass(value);
+  EXPECT_EQ(program->counters().replayed, 12u);
+}
+
+TEST_F(Engine, a_driver_that_refuses_early_edges_gets_full_ones) {
+  start();
+  CUlaunchAttribute early{};
+  early.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+  early.value.programmaticStreamSerializationAllowed = 1;
+  auto one_pass = [&] {
+    program->in_region([&] {
+      program->launch(first, {1, 10});
+      program->memset(0x1000, 7, 16);
+      program->launch(second, {20, 1});
+      program->launch(third, {20, 1}, 1, nullptr, 32, {early});
+    });
+  };
+  one_pass();
+  RecordingDriver::fails["cuGraphAddDependencies_v2"] = CUDA_ERROR_INVALID_VALUE;
+  program->synchronize();
+  one_pass();
+  EXPECT_EQ(program->counters().replayed, 4u);
+  ASSERT_EQ(RecordingDriver::executed.size(), program->expected.size());
+  program->expected.back().attributes = 0;  // in a graph with full edges nothing is left of it
+  program->synchronize();
+}
+
 TEST_F(Engine, kernels_that_a_rule_keeps_eager_are_never_held) {
   policy::Settings settings = Program::region_settings();
   settings.operations.push_back({"ncclDevKernel*", policy::Action::eager});

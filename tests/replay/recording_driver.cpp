@@ -146,6 +146,19 @@ void fill_graphs(replay::Driver& driver) {
                 values->gridDimX, values->blockDimX, values->sharedMemBytes, nullptr, true},
                node);
   };
+  driver.cuGraphAddDependencies_v2 = [](CUgraph, const CUgraphNode* from, const CUgraphNode* to,
+                                        const CUgraphEdgeData* edges, size_t) {
+    CUresult error{};
+    if (edges != nullptr && fails("cuGraphAddDependencies_v2", error)) return error;
+    if (fails("any dependency", error)) return error;
+    auto& node = *reinterpret_cast<GraphNode*>(*to);
+    node.after = reinterpret_cast<GraphNode*>(*from);
+    // What was an attribute of the launch.
+    const bool early = edges != nullptr && edges->type == CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC &&
+                       edges->from_port == CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC;
+    if (early) ++node.operation.attributes;
+    return CUDA_SUCCESS;
+  };
   driver.cuGraphKernelNodeSetAttribute = [](CUgraphNode node, CUlaunchAttributeID, const CUlaunchAttributeValue*) {
     ++reinterpret_cast<GraphNode*>(node)->operation.attributes;
     return CUDA_SUCCESS;

@@ -102,6 +102,8 @@ CUresult change_dependencies(CUgraph handle, const CUgraphNode* from, const CUgr
     const auto same = [&](const Dependency& dependency) { return dependency.node == before; };
     const bool exists = std::any_of(after->dependencies.begin(), after->dependencies.end(), same);
     if (exists == add) return CUDA_ERROR_INVALID_VALUE;
+    const bool programmatic = data != nullptr && data[i].type == CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC;
+    if (add && programmatic && !std::holds_alternative<KernelLaunch>(before->work)) return CUDA_ERROR_INVALID_VALUE;
     if (add) {
       after->dependencies.push_back({before, data != nullptr ? data[i] : CUgraphEdgeData{}});
     } else {
