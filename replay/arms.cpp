@@ -18,6 +18,10 @@ constexpr std::int64_t doze_ns = 10'000'000'000;
 // Called for every operation outside of ranges, with the lock of the lane's pass.
 void Engine::Impl::note_operation(OpenRegion& pass, std::uint64_t token) noexcept {
   if (!pass.steps->operation(token)) return;
+  if (!governs) {
+    pass.steps->begin();
+    return;
+  }
   const std::int64_t now = now_ns();
   ArmVerdict verdict;
   if (pace.step_begins(*pass.steps, now, builds_done.load(std::memory_order_relaxed), verdict)) log_verdict(verdict);

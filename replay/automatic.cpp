@@ -50,7 +50,7 @@ OpenRegion* Engine::Impl::automatic_pass(Lane& lane) noexcept {
     return nullptr;
   }
   pass->region = regions[mine].get();
-  if (governs) pass->steps.reset(new (std::nothrow) LaneSteps);
+  if (pass->region->replays) pass->steps.reset(new (std::nothrow) LaneSteps);
   pass->epoch = epoch.load(std::memory_order_acquire);
   begin_piece(*pass);
   lane.automatic.store(pass, std::memory_order_release);
@@ -64,6 +64,7 @@ void Engine::Impl::begin_piece(OpenRegion& pass) noexcept {
   pass.role_count = 0;
   pass.counters = {};
   pass.moved = 0;
+  pass.recorded = 0;
   pass.tokens.clear();
   const std::lock_guard guard(pass.region->lock);
   pass.number = ++pass.region->passes;
@@ -187,10 +188,12 @@ void Engine::Impl::find_place(const Call& call, std::uint64_t token, OpenRegion&
   Region& region = *pass.region;
   if (region.off || region.rest.rests(pass.number)) return;
   const std::uint64_t context = region.trail->context(token);
+  pass.position = pass.steps != nullptr ? pass.steps->position() : 0;
+  const StepPlace* const in_step = pass.steps != nullptr ? pass.steps->places.find(pass.position) : nullptr;
   const std::lock_guard guard(region.lock);
   Variant* oldest = nullptr;
-  Variant* chosen = likeliest(call, region, lane, context, oldest);
-  if (chosen == nullptr && oldest == nullptr) chosen = begun_anywhere(call, token, region, lane);
+  Variant* chosen = likeliest(call, region, lane, context, in_step, oldest);
+  if (chosen == nullptr && oldest == nullptr) chosen = begun_anywhere(call, token, region, lane, in_step);
   if (chosen != nullptr) {
     chosen->busy = true;
     pass.variant = chosen;
@@ -207,13 +210,15 @@ void Engine::Impl::find_place(const Call& call, std::uint64_t token, OpenRegion&
 
 // After work of another kind nothing is known of what came before. The addresses tell whether it is the same place.
 template <typename Call>
-Variant* Engine::Impl::begun_anywhere(const Call& call, std::uint64_t token, Region& region, Lane& lane) noexcept {
+Variant* Engine::Impl::begun_anywhere(const Call& call, std::uint64_t token, Region& region, Lane& lane,
+                                      const StepPlace* in_step) noexcept {
   const Place* place = region.trail->find(Trail::first_only(token));
   Variant* best = nullptr;
   unsigned most_alike = surely_same - 1;
   for (Variant* variant = place != nullptr ? place->variants : nullptr; variant != nullptr;
        variant = variant->same_first) {
-    const unsigned alike = begins(call, *variant, region, lane) ? likeness(call, *variant, 0) : 0;
+    const bool may = begins(call, *variant, region, lane) && may_begin(in_step, *variant);
+    const unsigned alike = may ? likeness(call, *variant, 0) : 0;
     if (alike <= most_alike) continue;
     most_alike = alike;
     best = variant;
@@ -275,6 +280,10 @@ void Engine::Impl::finish_piece(OpenRegion& pass) noexcept {
     pass.state = OpenRegion::State::choosing;
     pass.recording = {};
   }
+  if (pass.steps != nullptr) {
+    const capture::Sequence& done = pass.state == OpenRegion::State::matching ? pass.variant->sequence : pass.recording;
+    if (done.size() != 0) pass.steps->places.completed(pass.position, done.structure(done.size()));
+  }
   finish(pass, true);
   begin_piece(pass);
   pass.follows_piece = true;
@@ -296,6 +305,7 @@ void Engine::Impl::end_piece_of(Thread& thread) noexcept {
 void Engine::Impl::lose_place(OpenRegion& pass, Reason reason) noexcept {
   Region& region = *pass.region;
   Variant& left = *pass.variant;
+  if (pass.steps != nullptr && reason != Reason::early_order) pass.steps->places.left(pass.position, left.structure());
   flush_pass(pass, reason, nullptr);
   launch_handed_of(pass);  // what comes now passes, or begins another piece
   const std::uint32_t first = pass.cursor - std::min(pass.cursor, Trail::context_length - 1);

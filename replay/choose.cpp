@@ -71,8 +71,10 @@ bool Engine::Impl::begins(const Call& call, const Variant& variant, const Region
 
 template <typename Call>
 Variant* Engine::Impl::likeliest(const Call& call, Region& region, Lane& lane, std::uint64_t context,
-                                 Variant*& oldest) noexcept {
-  auto fits = [&](const Variant& variant) { return begins(call, variant, region, lane); };
+                                 const StepPlace* in_step, Variant*& oldest) noexcept {
+  auto fits = [&](const Variant& variant) {
+    return begins(call, variant, region, lane) && may_begin(in_step, variant);
+  };
   // The likeliest first: what followed the time before last, which is what followed last time where addresses come back
   // in each step; then that. Then whatever had most of these addresses. Then, for addresses never
   // seen, what followed last time all the same, or the variant that is patched for such.
@@ -133,7 +135,7 @@ void Engine::Impl::choose(const Call& call, OpenRegion& pass, Lane& lane) noexce
     return;
   }
   Variant* oldest = nullptr;
-  Variant* chosen = likeliest(call, region, lane, 0, oldest);
+  Variant* chosen = likeliest(call, region, lane, 0, nullptr, oldest);
   Reason reason{};
   if (chosen == nullptr && may_record(region, reason)) {
     pass.state = OpenRegion::State::recording;
@@ -182,7 +184,8 @@ bool Engine::Impl::switch_variant(const Call& call, OpenRegion& pass, Lane& lane
 
 #define INSTANTIATE(Call)                                                                                     \
   template bool Engine::Impl::begins(const Call&, const Variant&, const Region&, const Lane&) const noexcept; \
-  template Variant* Engine::Impl::likeliest(const Call&, Region&, Lane&, std::uint64_t, Variant*&) noexcept;  \
+  template Variant* Engine::Impl::likeliest(const Call&, Region&, Lane&, std::uint64_t, const StepPlace*,     \
+                                            Variant*&) noexcept;                                              \
   template Verdict Engine::Impl::expect(const Call&, OpenRegion&, Lane&) noexcept;                            \
   template void Engine::Impl::choose(const Call&, OpenRegion&, Lane&) noexcept;                               \
   template bool Engine::Impl::switch_variant(const Call&, OpenRegion&, Lane&, Reason) noexcept;

@@ -143,7 +143,8 @@ struct Engine::Impl : ProcessGlance {
   template <typename Call>
   void find_place(const Call& call, std::uint64_t token, OpenRegion& pass, Lane& lane) noexcept;
   template <typename Call>
-  Variant* begun_anywhere(const Call& call, std::uint64_t token, Region& region, Lane& lane) noexcept;
+  Variant* begun_anywhere(const Call& call, std::uint64_t token, Region& region, Lane& lane,
+                          const StepPlace* in_step) noexcept;
   OpenRegion* automatic_pass(Lane& lane) noexcept;
   /// The program waited for the device on this thread: the piece that it was in ends here.
   void end_piece_of(Thread& thread) noexcept;
@@ -175,7 +176,8 @@ struct Engine::Impl : ProcessGlance {
   /// The variant that this call most likely begins, among those that begin at `context`, or nullptr. `oldest`: one that
   /// would do, not built yet. The region's lock must be held.
   template <typename Call>
-  Variant* likeliest(const Call& call, Region& region, Lane& lane, std::uint64_t context, Variant*& oldest) noexcept;
+  Variant* likeliest(const Call& call, Region& region, Lane& lane, std::uint64_t context, const StepPlace* in_step,
+                     Variant*& oldest) noexcept;
   template <typename Call>
   bool switch_variant(const Call& call, OpenRegion& pass, Lane& lane, capture::Reason reason) noexcept;
   bool role_fits(const Variant& variant, std::uint16_t role, const Lane& lane) const noexcept;

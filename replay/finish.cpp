@@ -16,6 +16,14 @@ namespace {
 // An automatic region has this many passes where one that ranges delimit has one, in rough numbers.
 constexpr std::uint64_t pieces_in_a_pass = 32;
 
+// A long segment has fewer borders, and what is held of it waits for long where the program is slow: a graph of 32
+// saves nearly all there.
+constexpr std::uint32_t longest_of_slow = 32;
+bool is_slow(const OpenRegion& pass) noexcept {
+  constexpr std::int64_t slow_ns = 10'000;  // for one operation, its eager launch included
+  return pass.recorded > 1 && pass.recording_until - pass.recording_since > slow_ns * (pass.recorded - 1);
+}
+
 // A variant is the same place of the program as a sequence of its structure when most of what may be an address is
 // equal.
 bool is_same_place(const Variant& variant, const capture::Sequence& other) noexcept {
@@ -54,8 +62,10 @@ void Engine::Impl::erase_dropped(Region& region) noexcept {
 
 Variant* Engine::Impl::add_variant(Region& region, OpenRegion& pass, capture::Sequence&& sequence,
                                    const Variant* model) noexcept try {
+  const std::uint32_t longest = is_slow(pass) ? std::min(settings.segment_max, longest_of_slow) : settings.segment_max;
   auto variant = std::make_unique<Variant>(std::move(sequence), region.next_variant, settings.segment_min,
-                                           settings.segment_max, model != nullptr ? model->waits : pass.waits);
+                                           model != nullptr ? model->segment_max : longest,
+                                           model != nullptr ? model->waits : pass.waits);
   for (std::uint16_t role = 0; role < pass.role_count; ++role) {
     const Lane& lane = *pass.roles[role];
     variant->role_contexts.push_back(lane.context);

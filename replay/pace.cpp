@@ -6,8 +6,7 @@
 namespace refrain::replay {
 
 bool Pace::step_begins(LaneSteps& lane, std::int64_t now_ns, std::uint64_t builds, ArmVerdict& verdict) noexcept {
-  const std::uint64_t operations = std::exchange(lane.operations, 0);
-  const bool other_steps = std::exchange(lane.generation, lane.finder.generation()) != lane.finder.generation();
+  const auto [operations, other_steps] = lane.begin();
   const std::lock_guard guard(lock_);
   if (watched_ != &lane) {
     const bool is_busier = operations >= 2 * watched_operations_;

@@ -11,12 +11,20 @@
 
 #include <atomic>
 #include <cstdint>
+#include <utility>
 
 #include "replay/governor.h"
 #include "replay/lock.h"
 #include "replay/step_finder.h"
+#include "replay/step_places.h"
 
 namespace refrain::replay {
+
+/// Whether the variant may begin at a place of the step; `in_step`: what went wrong there, or nullptr.
+template <typename AnyVariant>
+bool may_begin(const StepPlace* in_step, const AnyVariant& variant) noexcept {
+  return in_step == nullptr || in_step->allows(variant.structure());
+}
 
 /// The operations of one lane.
 struct LaneSteps {
@@ -24,7 +32,19 @@ struct LaneSteps {
   std::uint64_t context = 0;     ///< the last six operations: each moves those before it by eleven bits
   std::uint64_t generation = 0;  ///< of the finder, at the last step
   std::uint64_t operations = 0;  ///< since the last step
+  StepPlaces places;
 
+  /// Where the operation that comes now is in its step, from 1; 0 when that is not known.
+  std::uint64_t position() const noexcept { return finder.lost() ? 0 : operations; }
+  struct Step {
+    std::uint64_t operations;
+    bool other;  ///< than those before: another marker
+  };
+  Step begin() noexcept {
+    const bool other = std::exchange(generation, finder.generation()) != finder.generation();
+    if (other) places.forget();
+    return {std::exchange(operations, 0), other};
+  }
   /// True when a step begins with this operation. `token`: one word for what it does.
   bool operation(std::uint64_t token) noexcept {
     ++operations;

@@ -14,9 +14,9 @@ void Node::accept(const capture::Dimensions& block, std::uint32_t shared) noexce
   accepted_shared = std::max(accepted_shared, shared);
 }
 
-Variant::Variant(capture::Sequence recorded, std::uint32_t number, std::uint32_t segment_min, std::uint32_t segment_max,
+Variant::Variant(capture::Sequence recorded, std::uint32_t number, std::uint32_t segment_min, std::uint32_t longest,
                  Waits around)
-    : sequence(std::move(recorded)), nodes(sequence.size()), id(number), waits(around) {
+    : sequence(std::move(recorded)), nodes(sequence.size()), id(number), segment_max(longest), waits(around) {
   auto cut = sequence.breaks.begin();
   std::uint32_t run = 0;  // where it began
   for (std::uint32_t index = 0; index < sequence.size(); ++index) {

@@ -92,6 +92,7 @@ class Variant {
   std::vector<CUstream> role_streams;  ///< last seen; nullptr for the legacy stream or after the stream ended
 
   const std::uint32_t id;
+  const std::uint32_t segment_max;
   const Waits waits;
   // Of an automatic region only: where it begins, and one word an operation (trail.h).
   std::uint64_t context = 0;
@@ -128,6 +129,7 @@ class Variant {
   /// nothing then.
   void cut(std::uint32_t before, std::uint32_t segment_min);
 
+  std::uint64_t structure() const noexcept { return sequence.structure(sequence.size()); }
   /// Its segments must stay as they are: a pass follows it, or some are not launched yet.
   bool in_use() const noexcept { return busy || handed.load(std::memory_order_acquire) != 0; }
   Segment& segment_of(std::uint32_t operation) noexcept { return segments[nodes[operation].segment]; }

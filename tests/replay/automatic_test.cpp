@@ -75,6 +75,26 @@ TEST_F(Automatic, a_step_that_repeats_is_replayed_whole) {
   EXPECT_TRUE(compared());
 }
 
+// Each turn of a loop looks like the one before. Where it ends, only the place in the step tells: forward, backward and
+// an optimizer that is one kernel again and again.
+TEST_F(Automatic, the_end_of_a_loop_is_found_by_its_place_in_the_step) {
+  constexpr std::uint64_t layers = 24, operations = layers * 2 + 1 + layers * 4 - 1 + layers * 2;
+  auto looping_step = [&] {
+    for (std::uint64_t layer = 0; layer < layers; ++layer) step(layer, 0, 2);
+    one(2);
+    for (std::uint64_t layer = 0; layer < layers; ++layer) step(layer, 3, layer + 1 < layers ? 7 : 6);
+    for (std::uint64_t layer = 0; layer < 2 * layers; ++layer) one(8, layer);
+  };
+  for (int number = 0; number < 200; ++number) looping_step();
+  constexpr std::uint64_t steps_seen = 50;
+  const std::uint64_t found = replayed([&] {
+    for (std::uint64_t number = 0; number < steps_seen; ++number) looping_step();
+    program->synchronize();
+  });
+  EXPECT_GE(found, steps_seen * operations * 97 / 100);
+  EXPECT_TRUE(compared());
+}
+
 TEST_F(Automatic, a_step_without_any_wait_is_replayed_as_well) {
   for (int number = 0; number < 200; ++number) step();
   const std::uint64_t found = replayed([&] {

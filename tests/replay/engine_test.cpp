@@ -1,4 +1,6 @@
 // The engine against a driver that notes what it gets: each promise once, and every failure of a driver call.
+#include <chrono>
+
 #include "tests/replay/engine_fixture.h"
 
 namespace refrain::tests {
@@ -68,6 +70,26 @@ TEST_F(Engine, another_kernel_issues_what_is_held_in_order_and_becomes_a_variant
   EXPECT_TRUE(compared());
   EXPECT_EQ(program->counters().variants, 2u);
   EXPECT_GT(program->counters().replayed, 0u);
+}
+
+TEST_F(Engine, a_slow_program_gets_shorter_segments) {
+  for (const bool slow : {false, true}) {
+    start();
+    auto long_pass = [&] {
+      program->in_region([&] {
+        for (std::uint64_t index = 0; index < 64; ++index) {
+          const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(slow ? 20 : 0);
+          while (std::chrono::steady_clock::now() < end) {
+          }
+          program->launch(first, {index, 10});
+        }
+      });
+      program->synchronize();
+    };
+    for (int round = 0; round < 2; ++round) long_pass();
+    EXPECT_EQ(program->counters().replayed, 64u);
+    EXPECT_EQ(program->counters().graph_launches, slow ? 2u : 1u);
+  }
 }
 
 TEST_F(Engine, a_shorter_and_a_longer_pass_lose_nothing) {

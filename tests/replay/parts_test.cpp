@@ -8,6 +8,7 @@
 #include "replay/attributes.h"
 #include "replay/lock.h"
 #include "replay/match.h"
+#include "replay/step_places.h"
 #include "replay/variant.h"
 
 namespace refrain::tests {
@@ -206,6 +207,40 @@ TEST(Lock, excludes) {
   one.join();
   other.join();
   EXPECT_EQ(counter, 40000);
+}
+
+TEST(StepPlaces, what_was_left_twice_may_not_begin_there_until_it_is_complete_again) {
+  replay::StepPlaces places;
+  constexpr std::uint64_t here = 17, loop = 5, other = 6, third = 7;
+  EXPECT_EQ(places.find(here), nullptr);
+  places.completed(here, loop);
+  EXPECT_EQ(places.find(here), nullptr) << "nothing went wrong";
+  places.left(here, loop);
+  ASSERT_NE(places.find(here), nullptr);
+  EXPECT_TRUE(places.find(here)->allows(loop)) << "once is chance";
+  places.left(here, loop);
+  EXPECT_FALSE(places.find(here)->allows(loop));
+  EXPECT_TRUE(places.find(here)->allows(other));
+  places.completed(here, other);
+  EXPECT_TRUE(places.find(here)->allows(other));
+  EXPECT_FALSE(places.find(here)->allows(loop));
+  EXPECT_FALSE(places.find(here)->allows(third));
+  places.left(here, other);
+  EXPECT_TRUE(places.find(here)->allows(loop)) << "the program goes another way";
+  places.left(here, other);
+  EXPECT_FALSE(places.find(here)->allows(other));
+  places.forget();
+  EXPECT_EQ(places.find(here), nullptr);
+}
+
+TEST(StepPlaces, an_unknown_place_and_one_that_is_crowded_out) {
+  replay::StepPlaces places;
+  places.left(0, 5);
+  EXPECT_EQ(places.find(0), nullptr);
+  places.left(3, 5);
+  places.left(3 + 192, 5);
+  EXPECT_EQ(places.find(3), nullptr);
+  EXPECT_NE(places.find(3 + 192), nullptr);
 }
 
 }  // namespace
