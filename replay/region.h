@@ -72,6 +72,7 @@ struct Region {
   }
   std::uint64_t passes = 0;             ///< begun
   std::uint64_t passes_since_wait = 0;  ///< since a safe point built something or found nothing to build
+  std::uint64_t no_room_until = 0;      ///< the pass before which no graph is tried: the memory for graphs is used up
   std::uint32_t failures = 0;           ///< of builds, patches and launches
   bool off = false;
   Rest rest;

@@ -63,12 +63,15 @@ bool Engine::Impl::build(Region& region, Variant& variant) noexcept {
   if (!held.owns_lock() || captures_active.load(std::memory_order_acquire) != 0) return true;
   {
     const std::lock_guard guard(region.lock);
-    if (variant.dropped) return false;
+    if (variant.dropped || region.passes < region.no_room_until) return false;
   }
   for (Segment& segment : variant.segments) {
     if (segment.state != Segment::State::waits) continue;
     if (!make_room(estimated_graph_bytes(segment.count), variant)) {
       region.note(Reason::memory_limit, variant.id, segment.first);
+      // Nothing that could make room becomes old sooner.
+      const std::lock_guard guard(region.lock);
+      region.no_room_until = region.passes + region.variants.size();
       return false;
     }
     const auto start = std::chrono::steady_clock::now();

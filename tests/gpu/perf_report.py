@@ -20,6 +20,9 @@ def complete(result):
         share = gain_share(figures["ratio"], bound["ratio"])
         if share is not None:
             figures["gain_share"] = share
+        share = gain_share(figures["quiet_ratio"], bound["quiet_ratio"])
+        if share is not None:
+            figures["quiet_gain_share"] = share
     if figures:
         result["figures"] = figures
     result["targets"] = judge(figures, JOBS[result["job"]].targets)
@@ -77,6 +80,8 @@ def line(result):
                      f"{f['cv_blocks_eager']:.1%} and {f['cv_blocks_replay']:.1%}")
     if "bound_ratio" in f:
         parts.append(f"bound {f['bound_ratio']:.4f}, share of gain {shown(f.get('gain_share'), '{:.1%}') or 'none'}")
+    if "quiet_gain_share" in f:
+        parts.append(f"quiet steps: ratio {f['quiet_ratio']:.4f}, share of gain {f['quiet_gain_share']:.1%}")
     if "replayed" in f:
         parts.append(f"replayed {f['replayed']:.2%}, held {f['held']:.2%}, patched {f['patched']:.1%}, "
                      f"{f['operations_per_graph']:.1f} ops a graph, graphs {f.get('graph_bytes', 0) / 2**20:.1f} MiB")

@@ -13,6 +13,11 @@ def variation(values):
     return statistics.stdev(values) / mean if len(values) > 1 and mean else 0.0
 
 
+def quiet(values):
+    """The first fifth: what a step takes when nobody else disturbs the host. Not for steps that run ahead of the device."""
+    return sorted(values)[(len(values) - 1) // 5]
+
+
 def of_arm(raw, arm, key):
     return [block[key] for block in raw["blocks"] if block["arm"] == arm]
 
@@ -51,6 +56,8 @@ def summarise(raw):
         steps = sum(of_arm(raw, arm, "steps_ms"), [])
         figures[f"cv_{arm}"] = variation(steps)
         figures[f"steps_{arm}"] = len(steps)
+        figures[f"quiet_{arm}_ms"] = quiet(steps)
+    figures["quiet_ratio"] = figures["quiet_replay_ms"] / figures["quiet_eager_ms"]
     figures.update(shares(raw.get("counters")))
     if "graph_bytes" in raw:
         figures["graph_bytes"] = raw["graph_bytes"]

@@ -14,7 +14,7 @@ import perf_process  # noqa: E402
 import perf_report  # noqa: E402
 import plot_perf  # noqa: E402
 from perf_plan import DEFAULT, JOBS  # noqa: E402
-from perf_statistics import add, gain_share, judge, summarise  # noqa: E402
+from perf_statistics import add, gain_share, judge, quiet, summarise  # noqa: E402
 from refrain_control import FIELDS  # noqa: E402
 
 
@@ -59,7 +59,12 @@ class Statistics(unittest.TestCase):
         self.assertEqual(figures["paired_ratio"], 0.8)
         self.assertEqual(figures["block_ratios"], [0.4, 0.9])
         self.assertEqual(figures["steps_eager"], 6)
+        self.assertEqual(figures["quiet_ratio"], 0.8)
         self.assertNotIn("replayed", figures)
+
+    def test_quiet_steps(self):
+        self.assertEqual(quiet([5, 1, 9, 2, 7, 3]), 2)
+        self.assertEqual(quiet([4]), 4)
 
     def test_arms_must_pair(self):
         with self.assertRaises(ValueError):

@@ -247,6 +247,39 @@ TEST_F(Engine, a_graph_is_destroyed_behind_its_last_launch) {
   EXPECT_EQ(RecordingDriver::calls["cuGraphExecDestroy"], 1) << "when the event has passed";
 }
 
+TEST_F(Engine, graphs_of_what_the_program_has_left_behind_make_room) {
+  policy::Settings settings = Program::region_settings();
+  settings.max_graph_mib = 1;
+  settings.max_variants = 4096;
+  settings.segment_max = 2;
+  start(settings);
+  constexpr std::uint64_t bodies = 12, begin = 1000;
+  for (std::uint64_t body = 0; body < 2 * bodies; ++body) RecordingDriver::add_function(begin + body, {8, 8});
+  auto passes_of = [&](std::uint64_t from, int rounds) {
+    const std::uint64_t before = program->counters().replayed;
+    for (int round = 0; round < rounds; ++round) {
+      for (std::uint64_t body = from; body < from + bodies; ++body) {
+        program->in_region([&] {
+          for (std::uint64_t index = 0; index < 4; ++index) program->launch(begin + body, {index, body});
+        });
+        program->synchronize();
+      }
+    }
+    return program->counters().replayed - before;
+  };
+  const std::uint64_t some = passes_of(0, 20);
+  EXPECT_GT(some, 0u);
+  EXPECT_LT(some, 20 * bodies * 4 * 3 / 4) << "there is no room for all";
+  EXPECT_GT(program->counters().graph_bytes, std::uint64_t{1} << 19);
+  EXPECT_LE(program->counters().graph_bytes, std::uint64_t{1} << 20);
+  const int made = RecordingDriver::calls["cuGraphInstantiateWithFlags"];
+  passes_of(0, 20);
+  EXPECT_EQ(RecordingDriver::calls["cuGraphInstantiateWithFlags"], made) << "what is used keeps its room";
+  passes_of(bodies, 20);
+  EXPECT_GT(passes_of(bodies, 20), 0u) << "the first ones have made room";
+  EXPECT_LE(program->counters().graph_bytes, std::uint64_t{1} << 20);
+}
+
 TEST_F(Engine, without_memory_for_sequences_or_graphs_everything_passes) {
   policy::Settings settings = Program::region_settings();
   settings.max_host_mib = 0;
