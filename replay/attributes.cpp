@@ -8,17 +8,9 @@ namespace {
 
 constexpr std::uint32_t size_of_flag = sizeof(int);
 
-// A newer program may pass an id that the enumeration does not have: it is read as a number.
-unsigned id_of(const CUlaunchAttribute& attribute) noexcept {
-  unsigned id = 0;
-  static_assert(sizeof attribute.id == sizeof id);
-  std::memcpy(&id, &attribute.id, sizeof id);
-  return id;
-}
-
 // An attribute that says nothing: the launch is the same without it.
 bool is_neutral(const CUlaunchAttribute& attribute) noexcept {
-  switch (id_of(attribute)) {
+  switch (attribute_id(attribute)) {
     case CU_LAUNCH_ATTRIBUTE_IGNORE: return true;
     case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
       return attribute.value.programmaticStreamSerializationAllowed == 0;
@@ -30,10 +22,10 @@ bool is_neutral(const CUlaunchAttribute& attribute) noexcept {
 // Which of two values counts, a launch and a graph node need not agree on.
 bool gives_one_twice(const KernelCall& call) noexcept {
   for (unsigned second = 1; second < call.attribute_count; ++second) {
-    const unsigned id = id_of(call.attributes[second]);
+    const unsigned id = attribute_id(call.attributes[second]);
     if (id == CU_LAUNCH_ATTRIBUTE_IGNORE) continue;
     for (unsigned first = 0; first < second; ++first) {
-      if (id_of(call.attributes[first]) == id) return true;
+      if (attribute_id(call.attributes[first]) == id) return true;
     }
   }
   return false;
@@ -41,7 +33,7 @@ bool gives_one_twice(const KernelCall& call) noexcept {
 
 capture::Attribute canonical(const CUlaunchAttribute& attribute, std::uint32_t size) noexcept {
   capture::Attribute out;
-  out.id = id_of(attribute);
+  out.id = attribute_id(attribute);
   out.size = size;
   std::memcpy(out.value.data(), &attribute.value, size);
   return out;
@@ -56,10 +48,18 @@ CUlaunchAttribute cooperative_attribute() noexcept {
 }
 
 bool equal(const CUlaunchAttribute& attribute, const capture::Attribute& expected) noexcept {
-  return id_of(attribute) == expected.id && std::memcmp(&attribute.value, expected.value.data(), expected.size) == 0;
+  return attribute_id(attribute) == expected.id &&
+         std::memcmp(&attribute.value, expected.value.data(), expected.size) == 0;
 }
 
 }  // namespace
+
+unsigned attribute_id(const CUlaunchAttribute& attribute) noexcept {
+  unsigned id = 0;
+  static_assert(sizeof attribute.id == sizeof id);
+  std::memcpy(&id, &attribute.id, sizeof id);
+  return id;
+}
 
 std::uint32_t held_attribute_size(unsigned id) noexcept {
   using Value = CUlaunchAttributeValue;
@@ -105,7 +105,7 @@ bool canonical_attributes(const KernelCall& call, std::vector<capture::Attribute
   for (unsigned index = 0; index < call.attribute_count; ++index) {
     const CUlaunchAttribute& attribute = call.attributes[index];
     if (is_neutral(attribute)) continue;
-    const std::uint32_t size = held_attribute_size(id_of(attribute));
+    const std::uint32_t size = held_attribute_size(attribute_id(attribute));
     if (size == 0) return false;
     attributes.push_back(canonical(attribute, size));
   }

@@ -15,6 +15,9 @@ namespace refrain::replay {
 /// More attributes than this on one launch are not carried.
 inline constexpr unsigned most_attributes = 16;
 
+/// The attribute's id as a number: a newer program may pass one that the enumeration does not have.
+unsigned attribute_id(const CUlaunchAttribute& attribute) noexcept;
+
 /// Size in bytes of the value of attribute `id`, or 0 when a held launch cannot carry it: events that are usable when
 /// the call returns, device-updatable nodes, and whatever is newer than this list.
 std::uint32_t held_attribute_size(unsigned id) noexcept;

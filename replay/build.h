@@ -35,16 +35,17 @@ class RelaxedCaptureMode {
 class CurrentContext {
  public:
   CurrentContext(const Driver& driver, CUcontext context) noexcept : driver_(driver) {
-    const bool known = driver_.cuCtxGetCurrent(&before_) == CUDA_SUCCESS;
-    if (known && before_ == context) return;
+    known_ = driver_.cuCtxGetCurrent(&before_) == CUDA_SUCCESS;
+    if (known_ && before_ == context) return;
     pushed_ = driver_.cuCtxPushCurrent_v2(context) == CUDA_SUCCESS;
     if (pushed_) return;
-    exchanged_ = known && driver_.cuCtxSetCurrent(context) == CUDA_SUCCESS;
+    exchanged_ = known_ && driver_.cuCtxSetCurrent(context) == CUDA_SUCCESS;
     refused_ = !exchanged_;
   }
   ~CurrentContext() {
     CUcontext popped = nullptr;
-    if (pushed_) driver_.cuCtxPopCurrent_v2(&popped);
+    // The thread must not go on in our context, whatever becomes of the stack.
+    if (pushed_ && driver_.cuCtxPopCurrent_v2(&popped) != CUDA_SUCCESS) exchanged_ = known_;
     if (exchanged_) driver_.cuCtxSetCurrent(before_);
   }
   bool refused() const noexcept { return refused_; }
@@ -54,7 +55,7 @@ class CurrentContext {
  private:
   const Driver& driver_;
   CUcontext before_ = nullptr;
-  bool pushed_ = false, exchanged_ = false, refused_ = false;
+  bool known_ = false, pushed_ = false, exchanged_ = false, refused_ = false;
 };
 
 /// Builds `segment` of `variant`, which the caller has for itself. On success the segment is built and unchanged.

@@ -3,6 +3,7 @@
 #include <new>
 #include <utility>
 
+#include "replay/attributes.h"
 #include "replay/variant.h"
 
 namespace refrain::replay {
@@ -25,7 +26,7 @@ std::uint64_t token_of(const KernelCall& call) noexcept {
   std::uint64_t token = mix(reinterpret_cast<std::uint64_t>(call.function) + kernel_seed);
   if (call.cooperative) token = mix(token + 1);
   for (unsigned index = 0; index < call.attribute_count; ++index)
-    token = mix(token + static_cast<std::uint64_t>(call.attributes[index].id) + 2);
+    token = mix(token + attribute_id(call.attributes[index]) + 2);
   return token | 1;
 }
 

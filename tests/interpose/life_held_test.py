@@ -18,7 +18,7 @@ sys.path += [str(pathlib.Path(TESTS) / "simulated_driver")]
 
 from compare_traces import compare, read  # noqa: E402
 
-POLICY = pathlib.Path(TESTS) / "scenarios" / "policies" / "replay.json"
+POLICY = pathlib.Path(TESTS) / "scenarios" / "policies" / f"{sys.argv[5] if len(sys.argv) > 5 else 'replay'}.json"
 SLOWER_S = 5
 # The device may or may not get to what is queued at the end; other programs write the same trace, or the order of streams
 # is a matter of time.

@@ -177,6 +177,10 @@ class AutomaticLayers : public Automatic {
   static constexpr std::uint64_t first = 1000, in_layer = 12, layers = 12, operations = 2 * layers * in_layer;
   void SetUp() override {
     Automatic::SetUp();
+    program = nullptr;
+    policy::Settings settings = automatic_settings();
+    settings.max_graph_mib = 256;  // a graph for each address a layer has
+    start(settings);
     for (std::uint64_t kernel = 0; kernel < 2 * in_layer; ++kernel)
       RecordingDriver::add_function(first + kernel, {8, 8, 8});
   }
