@@ -62,7 +62,9 @@ void Engine::Impl::erase_dropped(Region& region) noexcept {
 
 Variant* Engine::Impl::add_variant(Region& region, OpenRegion& pass, capture::Sequence&& sequence,
                                    const Variant* model) noexcept try {
-  const std::uint32_t longest = is_slow(pass) ? std::min(settings.segment_max, longest_of_slow) : settings.segment_max;
+  // A run is cut into even parts: each is at least half as long as the longest may be.
+  const std::uint32_t slow_limit = std::max(longest_of_slow, 2 * settings.segment_min);
+  const std::uint32_t longest = is_slow(pass) ? std::min(settings.segment_max, slow_limit) : settings.segment_max;
   auto variant = std::make_unique<Variant>(std::move(sequence), region.next_variant, settings.segment_min,
                                            model != nullptr ? model->segment_max : longest,
                                            model != nullptr ? model->waits : pass.waits);

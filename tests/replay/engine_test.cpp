@@ -1,5 +1,6 @@
 // The engine against a driver that notes what it gets: each promise once, and every failure of a driver call.
 #include <chrono>
+#include <tuple>
 
 #include "tests/replay/engine_fixture.h"
 
@@ -73,12 +74,15 @@ TEST_F(Engine, another_kernel_issues_what_is_held_in_order_and_becomes_a_variant
 }
 
 TEST_F(Engine, a_slow_program_gets_shorter_segments) {
-  for (const bool slow : {false, true}) {
-    start();
+  for (const auto& [slow, least, graphs] : {std::tuple{false, 2u, 1u}, {true, 2u, 2u}, {true, 40u, 1u}}) {
+    policy::Settings settings = Program::region_settings();
+    settings.segment_min = least;
+    start(settings);
+    const bool is_slow = slow;
     auto long_pass = [&] {
       program->in_region([&] {
         for (std::uint64_t index = 0; index < 64; ++index) {
-          const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(slow ? 20 : 0);
+          const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(is_slow ? 20 : 0);
           while (std::chrono::steady_clock::now() < end) {
           }
           program->launch(first, {index, 10});
@@ -88,7 +92,7 @@ TEST_F(Engine, a_slow_program_gets_shorter_segments) {
     };
     for (int round = 0; round < 2; ++round) long_pass();
     EXPECT_EQ(program->counters().replayed, 64u);
-    EXPECT_EQ(program->counters().graph_launches, slow ? 2u : 1u);
+    EXPECT_EQ(program->counters().graph_launches, graphs);
   }
 }
 
