@@ -20,7 +20,7 @@ inline void look_ahead(const Variant& variant, std::uint32_t next) noexcept {
   const capture::Operation* const operations = variant.sequence.operations.data();
   if (next + 2 < size) {
     __builtin_prefetch(operations + next + 2);
-    __builtin_prefetch(variant.nodes.data() + next + 2, 1);
+    __builtin_prefetch(variant.nodes.data() + next + 2);
   }
   if (next + 1 < size) {
     const auto* function = reinterpret_cast<const char*>(operations[next + 1].function);

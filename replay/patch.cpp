@@ -30,7 +30,7 @@ CUresult patch_node(const Driver& driver, Variant& variant, const Segment& segme
 CUresult patch(const Driver& driver, Variant& variant, Segment& segment, std::uint64_t& patched) noexcept {
   const std::uint32_t end = segment.first + segment.count;
   auto find_next = [&](std::uint32_t from) {
-    while (from < end && !variant.nodes[from].changed) ++from;
+    while (from < end && variant.changed[from] == 0) ++from;
     return from;
   };
   std::uint32_t next = 0;
@@ -39,7 +39,7 @@ CUresult patch(const Driver& driver, Variant& variant, Segment& segment, std::ui
     if (next < end) look_ahead_of_patch(variant, next);
     const CUresult result = patch_node(driver, variant, segment, index);
     if (result != CUDA_SUCCESS) return result;
-    variant.nodes[index].changed = false;
+    variant.changed[index] = 0;
     --segment.changed;
     ++patched;
   }

@@ -16,7 +16,12 @@ void Node::accept(const capture::Dimensions& block, std::uint32_t shared) noexce
 
 Variant::Variant(capture::Sequence recorded, std::uint32_t number, std::uint32_t segment_min, std::uint32_t longest,
                  Waits around)
-    : sequence(std::move(recorded)), nodes(sequence.size()), id(number), segment_max(longest), waits(around) {
+    : sequence(std::move(recorded)),
+      nodes(sequence.size()),
+      changed(sequence.size()),
+      id(number),
+      segment_max(longest),
+      waits(around) {
   auto cut = sequence.breaks.begin();
   std::uint32_t run = 0;  // where it began
   for (std::uint32_t index = 0; index < sequence.size(); ++index) {
@@ -115,9 +120,9 @@ void Variant::cut(std::uint32_t before, std::uint32_t segment_min) {
   }
   for (std::uint32_t index = segments[number].first; index < sequence.size(); ++index) {
     if (index < before) {
-      nodes[index].changed = false;
+      changed[index] = 0;
     } else {
-      nodes[index].changed &= index >= before + rest.count;
+      if (index < before + rest.count) changed[index] = 0;
       ++nodes[index].segment;
     }
   }
@@ -131,7 +136,7 @@ void Variant::mark_addresses_changed(Segment& segment) noexcept {
 
 std::size_t Variant::memory() const noexcept {
   return sizeof *this + sequence.memory() + segments.capacity() * sizeof(Segment) + nodes.capacity() * sizeof(Node) +
-         tokens.capacity() * sizeof(tokens[0]);
+         changed.capacity() + tokens.capacity() * sizeof(tokens[0]);
 }
 
 }  // namespace refrain::replay

@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "capture/sequence.h"
@@ -54,7 +55,6 @@ class Variant;
 struct Node {
   CUgraphNode node = nullptr;
   std::uint32_t segment = 0;
-  bool changed = false;  ///< the shadow differs from what the graph has
   // The largest block, threads in a block, and shared memory that the driver has accepted for this operation.
   capture::Dimensions accepted_block;
   std::uint64_t accepted_threads = 0;
@@ -85,7 +85,10 @@ class Variant {
 
   capture::Sequence sequence;
   std::vector<Segment> segments;
-  std::vector<Node> nodes;               ///< one an operation
+  std::vector<Node> nodes;  ///< one an operation
+  /// One an operation: the shadow differs from what the graph has. Apart from the nodes, which two threads then only
+  /// read: the program's marks here, the issue thread clears.
+  std::vector<std::uint8_t> changed;
   std::vector<CUcontext> role_contexts;  ///< where each stream role was recorded
   std::vector<int> role_priorities;
   std::vector<StreamKind> role_kinds;
@@ -134,10 +137,7 @@ class Variant {
   bool in_use() const noexcept { return busy || handed.load(std::memory_order_acquire) != 0; }
   Segment& segment_of(std::uint32_t operation) noexcept { return segments[nodes[operation].segment]; }
   void mark_changed(std::uint32_t operation) noexcept {
-    Node& node = nodes[operation];
-    if (node.changed) return;
-    node.changed = true;
-    ++segments[node.segment].changed;
+    if (std::exchange(changed[operation], std::uint8_t{1}) == 0) ++segment_of(operation).changed;
   }
   /// Marks every memset and copy of `segment`: memory was released since its graph last knew its addresses.
   void mark_addresses_changed(Segment& segment) noexcept;
