@@ -1,6 +1,6 @@
 // The engine against a driver that notes what it gets: each promise once, and every failure of a driver call.
+#include <algorithm>
 #include <chrono>
-#include <tuple>
 
 #include "tests/replay/engine_fixture.h"
 
@@ -73,27 +73,42 @@ TEST_F(Engine, another_kernel_issues_what_is_held_in_order_and_becomes_a_variant
   EXPECT_GT(program->counters().replayed, 0u);
 }
 
-TEST_F(Engine, a_slow_program_gets_shorter_segments) {
-  for (const auto& [slow, least, graphs] : {std::tuple{false, 2u, 1u}, {true, 2u, 2u}, {true, 40u, 1u}}) {
+/// A region of 64 launches, each after so much work of the program, recorded and replayed once: how many graphs that
+/// were.
+class SlowProgram : public Engine {
+ protected:
+  std::uint64_t graphs_of(std::chrono::microseconds each, std::uint32_t segment_min) {
     policy::Settings settings = Program::region_settings();
-    settings.segment_min = least;
+    settings.segment_min = segment_min;
+    program = nullptr;
     start(settings);
-    const bool is_slow = slow;
-    auto long_pass = [&] {
+    for (int round = 0; round < 2; ++round) {
       program->in_region([&] {
         for (std::uint64_t index = 0; index < 64; ++index) {
-          const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(is_slow ? 20 : 0);
+          const auto end = std::chrono::steady_clock::now() + each;
           while (std::chrono::steady_clock::now() < end) {
           }
           program->launch(first, {index, 10});
         }
       });
       program->synchronize();
-    };
-    for (int round = 0; round < 2; ++round) long_pass();
+    }
     EXPECT_EQ(program->counters().replayed, 64u);
-    EXPECT_EQ(program->counters().graph_launches, graphs);
+    return program->counters().graph_launches;
   }
+};
+
+TEST_F(SlowProgram, has_shorter_segments) {
+  using std::chrono::microseconds;
+  EXPECT_EQ(graphs_of(microseconds(20), 2), 2u);
+  EXPECT_EQ(graphs_of(microseconds(20), 40), 1u) << "no shorter than the policy wants";
+#ifndef __SANITIZE_THREAD__  // there no program is fast
+  constexpr int tries = 20;  // a machine that does something else meanwhile makes it slow
+  std::uint64_t fewest = 64;
+  for (int number = 0; number < tries && fewest != 1; ++number)
+    fewest = std::min(fewest, graphs_of(microseconds(0), 2));
+  EXPECT_EQ(fewest, 1u);
+#endif
 }
 
 TEST_F(Engine, a_shorter_and_a_longer_pass_lose_nothing) {
