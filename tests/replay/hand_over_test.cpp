@@ -39,6 +39,10 @@ class HandOver : public Engine {
       std::this_thread::sleep_for(std::chrono::microseconds(50));
     }
   }
+  /// Until the issue thread is inside the driver with a graph that has been handed over since `launches` had begun.
+  void wait_until_inside(int launches) {
+    while (RecordingDriver::launches_begun == launches) std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
   bool is_executed() { return RecordingDriver::executed_count.load() == program->expected.size(); }
 };
 
@@ -147,8 +151,9 @@ TEST_F(HandOver, a_change_of_state_comes_after_it_and_builds_anew) {
 
 TEST_F(HandOver, an_event_query_of_another_thread_does_not_wait_for_a_launch_in_progress) {
   RecordingDriver::takes["cuGraphLaunch"] = long_time;
+  const int launches = RecordingDriver::launches_begun;
   pass(5, 6);
-  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // the issue thread is inside
+  wait_until_inside(launches);
   std::thread([&] { program->engine->order_all(replay::EntryPoint::cuEventQuery); }).join();
   EXPECT_FALSE(is_executed());
   program->synchronize();
@@ -173,8 +178,9 @@ TEST_F(HandOver, a_segment_whose_thread_is_kept_inside_the_driver_is_launched_in
   ASSERT_EQ(program->counters().replayed, 8u);
   RecordingDriver::takes["cuGraphLaunch"] = long_time;
   const auto begin = std::chrono::steady_clock::now();
+  const int launches = RecordingDriver::launches_begun;
   on(streams[0]);
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // the issue thread is inside
+  wait_until_inside(launches);
   on(streams[1]);
   wait_for_all();
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::nanoseconds(long_time * 19 / 10)) << "one by one";
@@ -182,8 +188,9 @@ TEST_F(HandOver, a_segment_whose_thread_is_kept_inside_the_driver_is_launched_in
 
 TEST_F(HandOver, the_end_of_the_process_does_not_wait_for_ever) {
   RecordingDriver::takes["cuGraphLaunch"] = 3 * long_time;
+  const int launches = RecordingDriver::launches_begun;
   pass(5, 6);
-  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  wait_until_inside(launches);
   program->engine->stop();
   EXPECT_FALSE(is_executed());
   wait_for_all();

@@ -10,6 +10,7 @@ namespace refrain::tests {
 
 std::vector<Executed> RecordingDriver::executed;
 std::atomic<std::size_t> RecordingDriver::executed_count{0};
+std::atomic<int> RecordingDriver::launches_begun{0};
 std::map<std::string, int> RecordingDriver::calls;
 std::map<std::string, CUresult> RecordingDriver::fails;
 std::map<std::string, std::int64_t> RecordingDriver::takes;
@@ -220,6 +221,7 @@ void fill_graphs(replay::Driver& driver) {
     return CUDA_SUCCESS;
   };
   driver.cuGraphLaunch = [](CUgraphExec exec, CUstream stream) {
+    ++RecordingDriver::launches_begun;
     CUresult error{};
     if (fails("cuGraphLaunch", error)) return error;
     for (Executed operation : reinterpret_cast<Exec*>(exec)->operations) {
@@ -305,6 +307,7 @@ const replay::Driver& RecordingDriver::start() {
   static replay::Driver driver;
   executed.clear();
   executed_count.store(0);
+  launches_begun = 0;
   calls.clear();
   RecordingDriver::fails.clear();
   RecordingDriver::takes.clear();

@@ -39,6 +39,7 @@ class RecordingDriver {
 
   static std::vector<Executed> executed;
   static std::atomic<std::size_t> executed_count;    ///< its size, for a thread that waits for another one's work
+  static std::atomic<int> launches_begun;            ///< of graphs, by any thread
   static std::map<std::string, int> calls;           ///< how often each function was called
   static std::map<std::string, CUresult> fails;      ///< functions that fail with this error
   static std::map<std::string, std::int64_t> takes;  ///< ns that a function keeps the host busy
