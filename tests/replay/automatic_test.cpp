@@ -75,8 +75,7 @@ TEST_F(Automatic, a_step_that_repeats_is_replayed_whole) {
   EXPECT_TRUE(compared());
 }
 
-// Each turn of a loop looks like the one before. Where it ends, only the place in the step tells: forward, backward and
-// an optimizer that is one kernel again and again.
+// Forward, backward and an optimizer that is one kernel again and again: each turn looks like the one before.
 TEST_F(Automatic, the_end_of_a_loop_is_found_by_its_place_in_the_step) {
   constexpr std::uint64_t layers = 24, operations = layers * 2 + 1 + layers * 4 - 1 + layers * 2;
   auto looping_step = [&] {
@@ -176,8 +175,6 @@ class AutomaticLayers : public Automatic {
  protected:
   static constexpr std::uint64_t first = 1000, in_layer = 12, layers = 12, operations = 2 * layers * in_layer;
   void SetUp() override {
-    Automatic::SetUp();
-    program = nullptr;
     policy::Settings settings = automatic_settings();
     settings.max_graph_mib = 256;  // a graph for each address a layer has
     start(settings);
