@@ -22,7 +22,7 @@ constexpr const char* names[] = {
 #define ENTRY(name, group) #name,
 #include "replay/driver_entry_points.inc"
 };
-// A program that makes a segment in less time than this does not gain by another thread.
+// How often the issue thread looks: a program slow enough to hand over takes about as long for a segment, or longer.
 constexpr std::int64_t issue_interval_ns = 50'000;
 
 constexpr Group groups[] = {

@@ -69,7 +69,7 @@ bool Engine::Impl::build(Region& region, Variant& variant) noexcept {
     if (segment.state != Segment::State::waits) continue;
     if (!make_room(estimated_graph_bytes(segment.count), variant)) {
       region.note(Reason::memory_limit, variant.id, segment.first);
-      // Nothing that could make room becomes old sooner.
+      // What could make room grows old slowly: a look at every variant at each safe point would find nothing.
       const std::lock_guard guard(region.lock);
       region.no_room_until = region.passes + region.variants.size();
       return false;

@@ -69,17 +69,22 @@ TEST_F(Engine, attributes_of_a_launch_are_kept_by_replay_and_flush) {
   EXPECT_EQ(program->counters().flushed, 1u);
 }
 
+/// The attribute of a launch that need not wait for the kernel before it to end.
+CUlaunchAttribute may_begin_early() {
+  CUlaunchAttribute attribute{};
+  attribute.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+  attribute.value.programmaticStreamSerializationAllowed = 1;
+  return attribute;
+}
+
 TEST_F(Engine, kernels_that_may_begin_early_may_do_so_in_a_graph) {
   start();
-  CUlaunchAttribute early{};
-  early.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
-  early.value.programmaticStreamSerializationAllowed = 1;
   auto one_pass = [&](std::uint64_t value) {
     program->in_region([&] {
       program->launch(first, {value, 10});
-      program->launch(second, {20, value}, 1, nullptr, 32, {early});
+      program->launch(second, {20, value}, 1, nullptr, 32, {may_begin_early()});
       program->launch(third, {value, 30});
-      program->launch(second, {value, 30}, 1, nullptr, 32, {early});
+      program->launch(second, {value, 30}, 1, nullptr, 32, {may_begin_early()});
     });
     program->synchronize();
   };
@@ -89,15 +94,12 @@ TEST_F(Engine, kernels_that_may_begin_early_may_do_so_in_a_graph) {
 
 TEST_F(Engine, a_driver_that_refuses_early_edges_gets_full_ones) {
   start();
-  CUlaunchAttribute early{};
-  early.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
-  early.value.programmaticStreamSerializationAllowed = 1;
   auto one_pass = [&] {
     program->in_region([&] {
       program->launch(first, {1, 10});
       program->memset(0x1000, 7, 16);
       program->launch(second, {20, 1});
-      program->launch(third, {20, 1}, 1, nullptr, 32, {early});
+      program->launch(third, {20, 1}, 1, nullptr, 32, {may_begin_early()});
     });
   };
   one_pass();
@@ -275,6 +277,11 @@ TEST_F(Engine, graphs_of_what_the_program_has_left_behind_make_room) {
   const int made = RecordingDriver::calls["cuGraphInstantiateWithFlags"];
   passes_of(0, 20);
   EXPECT_EQ(RecordingDriver::calls["cuGraphInstantiateWithFlags"], made) << "what is used keeps its room";
+  std::uint64_t looks = 0;
+  for (const auto& cause : program->counters().fallbacks)
+    looks += cause.reason == capture::Reason::memory_limit ? cause.count : 0;
+  EXPECT_GT(looks, 0u);
+  EXPECT_LE(looks, 1u + 40u) << "one look for room in as many passes as there are variants";
   passes_of(bodies, 20);
   EXPECT_GT(passes_of(bodies, 20), 0u) << "the first ones have made room";
   EXPECT_LE(program->counters().graph_bytes, std::uint64_t{1} << 20);
