@@ -64,7 +64,7 @@ void Engine::Impl::begin_piece(OpenRegion& pass) noexcept {
   pass.role_count = 0;
   pass.counters = {};
   pass.moved = 0;
-  pass.recorded = 0;
+  pass.pace.clear();
   pass.tokens.clear();
   const std::lock_guard guard(pass.region->lock);
   pass.number = ++pass.region->passes;
@@ -183,14 +183,24 @@ bool Engine::Impl::ends_before(OpenRegion& pass, std::uint64_t token) noexcept {
   return place != nullptr && place->variants != nullptr;
 }
 
+// While it rests no piece begins or ends: so many operations are as much as one. The region's lock is held.
+bool Engine::Impl::rests(OpenRegion& pass) noexcept {
+  constexpr std::uint32_t operations_of_a_pass = least_operations;
+  Region& region = *pass.region;
+  if (!region.rest.rests(pass.number)) return false;
+  if (++pass.rested % operations_of_a_pass == 0) pass.number = ++region.passes;
+  return true;
+}
+
 template <typename Call>
 void Engine::Impl::find_place(const Call& call, std::uint64_t token, OpenRegion& pass, Lane& lane) noexcept {
   Region& region = *pass.region;
-  if (region.off || region.rest.rests(pass.number)) return;
+  if (region.off) return;
   const std::uint64_t context = region.trail->context(token);
   pass.position = pass.steps != nullptr ? pass.steps->position() : 0;
   const StepPlace* const in_step = pass.steps != nullptr ? pass.steps->places.find(pass.position) : nullptr;
   const std::lock_guard guard(region.lock);
+  if (rests(pass)) return;
   Variant* oldest = nullptr;
   Variant* chosen = likeliest(call, region, lane, context, in_step, oldest);
   if (chosen == nullptr && oldest == nullptr) chosen = begun_anywhere(call, token, region, lane, in_step);

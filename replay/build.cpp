@@ -169,8 +169,7 @@ CUresult build_graph(const Driver& driver, Variant& variant, Segment& segment) n
     segment.exec = nullptr;
     return result;
   }
-  for (std::uint32_t index = segment.first; index < segment.first + segment.count; ++index) variant.changed[index] = 0;
-  segment.changed = 0;
+  variant.clear_marks(segment);
   segment.bytes = estimated_graph_bytes(segment.count);
   segment.state = Segment::State::built;
   return CUDA_SUCCESS;

@@ -165,7 +165,7 @@ void open(OpenRegion& pass, Region& region, Thread* owner, std::uint64_t epoch) 
   pass.role_count = 0;
   pass.counters = {};
   pass.moved = 0;
-  pass.recorded = 0;
+  pass.pace.clear();
   pass.waits = {};
   pass.cached_lane = nullptr;
   const std::lock_guard guard(region.lock);

@@ -92,7 +92,9 @@ struct Engine::Impl : ProcessGlance {
            pauses.load(std::memory_order_relaxed) == 0;
   }
   std::atomic<int> captures_active{0};
-  std::atomic<std::uint64_t> memory_generation{1};
+  /// That wait for the issue thread. It looks at this word again and again, and at nothing that each call writes.
+  alignas(64) std::atomic<std::uint32_t> segments_handed{0};
+  alignas(64) std::atomic<std::uint64_t> memory_generation{1};
   std::atomic<bool> builds_pending{false};
   std::atomic<std::uint64_t> graph_bytes{0}, sequence_bytes{0}, fallbacks{0}, passes{0};
 
@@ -156,6 +158,7 @@ struct Engine::Impl : ProcessGlance {
   void build_when_due(OpenRegion& pass) noexcept;
   void lose_place(OpenRegion& pass, capture::Reason reason) noexcept;
   void begin_piece(OpenRegion& pass) noexcept;
+  static bool rests(OpenRegion& pass) noexcept;
   bool make_room_for_variant(Region& region) noexcept;
 
   // ---- arms.cpp: replay or eager steps
@@ -229,6 +232,7 @@ struct Engine::Impl : ProcessGlance {
   void fail_segment(Region& region, Variant& variant, Segment& segment, capture::Reason reason,
                     CUresult error) noexcept;
   static bool expire(void* impl, std::int64_t deadline) noexcept;
+  void expire_locked(Lane& lane, bool goes_on) noexcept;
 
   // ---- hand_over.cpp
   /// Leaves the complete segment that `lane` holds to the issue thread, if that pays. The lane's lock must be held.

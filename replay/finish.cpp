@@ -5,6 +5,7 @@
 #include <new>
 #include <utility>
 
+#include "replay/addresses.h"
 #include "replay/engine_impl.h"
 
 namespace refrain::replay {
@@ -17,11 +18,15 @@ namespace {
 constexpr std::uint64_t pieces_in_a_pass = 32;
 
 // A long segment has fewer borders, and what is held of it waits for long where the program is slow: a graph of 32
-// saves nearly all there.
-constexpr std::uint32_t longest_of_slow = 32;
-bool is_slow(const OpenRegion& pass) noexcept {
+// saves nearly all there, and one of 8 most, if it is complete long before the timer comes.
+std::uint32_t longest_segment(RecordingPace& pace, const policy::Settings& settings) noexcept {
   constexpr std::int64_t slow_ns = 10'000;  // for one operation, its eager launch included
-  return pass.recorded > 1 && pass.recording_until - pass.recording_since > slow_ns * (pass.recorded - 1);
+  constexpr std::int64_t longest_of_slow = 32, shortest = 8, share_of_hold = 3;
+  const std::int64_t usual = pace.usual_ns();
+  if (usual <= slow_ns) return settings.segment_max;
+  const std::int64_t in_time = std::int64_t{settings.max_hold_us} * 1000 / share_of_hold / usual;
+  const auto limit = static_cast<std::uint32_t>(std::clamp(in_time, shortest, longest_of_slow));
+  return std::min(settings.segment_max, std::max(limit, 2 * settings.segment_min));
 }
 
 // A variant is the same place of the program as a sequence of its structure when most of what may be an address is
@@ -63,10 +68,8 @@ void Engine::Impl::erase_dropped(Region& region) noexcept {
 Variant* Engine::Impl::add_variant(Region& region, OpenRegion& pass, capture::Sequence&& sequence,
                                    const Variant* model) noexcept try {
   // A run is cut into even parts: each is at least half as long as the longest may be.
-  const std::uint32_t slow_limit = std::max(longest_of_slow, 2 * settings.segment_min);
-  const std::uint32_t longest = is_slow(pass) ? std::min(settings.segment_max, slow_limit) : settings.segment_max;
   auto variant = std::make_unique<Variant>(std::move(sequence), region.next_variant, settings.segment_min,
-                                           model != nullptr ? model->segment_max : longest,
+                                           model != nullptr ? model->segment_max : longest_segment(pass.pace, settings),
                                            model != nullptr ? model->waits : pass.waits);
   for (std::uint16_t role = 0; role < pass.role_count; ++role) {
     const Lane& lane = *pass.roles[role];
@@ -211,7 +214,6 @@ Variant* Engine::Impl::settle(Region& region, OpenRegion& pass, bool& is_new_sho
     const bool moved_much = 4 * pass.moved >= size;
     const bool looked_at = moved_much && region.looks_at_addresses(pass.number);
     if (!moved_much && std::exchange(followed.is_copy, false)) ++region.copies_used;
-    if (pass.moved != 0 && (looked_at || !moved_much)) followed.addresses = address_hash(followed.sequence);
     return looked_at ? keep_addresses(region, pass, followed) : &followed;
   }
   if (region.is_automatic()) return nullptr;

@@ -3,6 +3,7 @@
 #include <ctime>
 #include <iterator>
 #include <mutex>
+#include <utility>
 
 #include "replay/engine_impl.h"
 #include "replay/issue.h"
@@ -163,11 +164,8 @@ CUresult Engine::Impl::flush_locked(Lane& lane, Reason reason, const char* cause
   Region& region = *pass.region;
   const std::uint32_t id = variant.id, first = lane.held_first;
   if (reason == Reason::early_order || reason == Reason::hold_expired) variant.note_interruption(first + count);
-  const bool is_expiry = reason == Reason::hold_expired;
-  const bool is_short = is_expiry && variant.note_expiry(first);
   end_hold(lane);
   notice_error(first_error);
-  if (is_expiry && is_short) note_expiry(region, id, first + count);
   if (cause == nullptr) return first_error;  // told where it was noticed
   if (!region.is_automatic()) fallbacks.fetch_add(1, std::memory_order_relaxed);
   if (!region.note(reason, id, first + count) || log == nullptr) return first_error;
@@ -222,16 +220,30 @@ bool Engine::Impl::expire(void* self, std::int64_t deadline) noexcept {
   if (impl.lanes_holding.load(std::memory_order_seq_cst) == 0) return false;
   impl.lanes.for_each_holding([&](Lane& lane) {
     if (lane.has_handed()) impl.launch_handed_before(lane, deadline);
-    if (lane.held_since.load(std::memory_order_relaxed) > deadline || !lane.lock.try_lock()) return;
+    const std::uint32_t held = lane.held_count.load(std::memory_order_relaxed);
+    const std::int64_t since = lane.held_since.load(std::memory_order_relaxed);
+    const bool goes_on = std::exchange(lane.looked_at_since, since) == since && lane.looked_at_count != held;
+    lane.looked_at_count = held;
+    if (since > deadline || !lane.lock.try_lock()) return;
     if (lane.held_count.load(std::memory_order_relaxed) != 0 &&
         lane.held_since.load(std::memory_order_relaxed) <= deadline) {
       // This thread has no context of its own; without one the driver would refuse the calls. They stay held then.
       const CurrentContext current(impl.driver, lane.context);
-      if (!current.refused()) impl.keep_error(impl.flush_locked(lane, Reason::hold_expired, "max_hold_us"));
+      if (!current.refused()) impl.expire_locked(lane, goes_on);
     }
     lane.lock.unlock();
   });
   return true;
+}
+
+// A program that went on launching since the timer looked last is slow, and does not wait: shorter segments are enough.
+void Engine::Impl::expire_locked(Lane& lane, bool goes_on) noexcept {
+  Variant& variant = *lane.held_variant;
+  Region& region = *lane.holder->region;
+  const std::uint32_t id = variant.id, first = lane.held_first, count = lane.held_count.load(std::memory_order_relaxed);
+  const bool is_short = variant.note_expiry(first);
+  keep_error(flush_locked(lane, Reason::hold_expired, "max_hold_us"));
+  if (is_short && !goes_on) note_expiry(region, id, first + count);
 }
 
 }  // namespace refrain::replay

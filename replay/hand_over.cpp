@@ -11,13 +11,6 @@ namespace refrain::replay {
 
 using capture::Reason;
 
-namespace {
-
-// Below that, a launch costs hardly more than handing it over.
-constexpr std::uint32_t least_changed = 4;
-
-}  // namespace
-
 bool Engine::Impl::hand_over(Lane& lane) noexcept {
   const std::uint32_t given = lane.given.load(std::memory_order_relaxed);
   const std::uint32_t waiting = given - lane.taken.load(std::memory_order_acquire);
@@ -27,7 +20,6 @@ bool Engine::Impl::hand_over(Lane& lane) noexcept {
   const std::int64_t since = lane.held_since.load(std::memory_order_relaxed);
   // Behind another one it is handed over in any case: launching it here would have to wait for that.
   if (waiting == 0 && settings.issue_above_us != 0) {
-    if (segment.changed < least_changed) return false;
     if (now_ns() - since < std::int64_t{settings.issue_above_us} * 1000 * segment.count) return false;
   }
   if (!issuer.start()) return false;
@@ -39,6 +31,7 @@ bool Engine::Impl::hand_over(Lane& lane) noexcept {
   variant.handed.fetch_add(1, std::memory_order_relaxed);
   lane.handed[given % Lane::most_handed] = {&variant, pass.region, segment.first, since};
   lane.given.store(given + 1, std::memory_order_seq_cst);
+  segments_handed.fetch_add(1, std::memory_order_seq_cst);
   // The lane still holds: its share in lanes_holding goes over with the segment.
   lane.holder = nullptr;
   lane.held_variant = nullptr;
@@ -97,6 +90,7 @@ CUresult Engine::Impl::launch_oldest(Lane& lane) noexcept {
     if (was_last && variant.dropped && !variant.busy) erase_dropped(*one.region);
   }
   lane.taken.fetch_add(1, std::memory_order_release);
+  segments_handed.fetch_sub(1, std::memory_order_relaxed);
   if (lane.kind == StreamKind::blocking) lane.shared->blocking_holding.fetch_sub(1, std::memory_order_relaxed);
   if (lane.kind == StreamKind::legacy) lane.shared->legacy_holding.fetch_sub(1, std::memory_order_relaxed);
   lanes_holding.fetch_sub(1, std::memory_order_release);
@@ -124,15 +118,11 @@ void Engine::Impl::launch_handed_before(Lane& lane, std::int64_t deadline) noexc
 
 bool Engine::Impl::issue_handed(void* self, std::int64_t) noexcept {
   Impl& impl = *static_cast<Impl*>(self);
-  if (impl.lanes_holding.load(std::memory_order_seq_cst) == 0) return false;
-  bool any = false;
+  if (impl.segments_handed.load(std::memory_order_seq_cst) == 0) return false;
   const std::int64_t now = now_ns();
-  impl.lanes.for_each_holding([&](Lane& lane) {
-    if (!lane.has_handed()) return;
-    any = true;
-    impl.launch_handed_before(lane, now);
-  });
-  return any;
+  impl.lanes.for_each([](const Lane& lane) { return lane.has_handed(); },
+                      [&](Lane& lane) { impl.launch_handed_before(lane, now); });
+  return true;
 }
 
 }  // namespace refrain::replay

@@ -47,29 +47,35 @@ struct HandedSegment {
   std::int64_t since = 0;   ///< when its first operation was held: CLOCK_MONOTONIC, ns
 };
 
+// The order is that of who writes it. NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding)
 struct alignas(64) Lane {
+  // The first cache line is all that each held call needs. What is held is guarded by `lock`; `held_count` and
+  // `held_since` are read without it by whoever looks for work.
   Lock lock;
   StreamKind kind = StreamKind::non_blocking;
   int priority = 0;
   LaneContext* shared = nullptr;
-  CUcontext context = nullptr;
-  CUstream stream = nullptr;  ///< nullptr: the legacy stream of `context`
-
-  // What is held; guarded by `lock`. `held_count` and `held_since` are read without it by whoever looks for work.
+  std::atomic<OpenRegion*> automatic{nullptr};  ///< the pass of its automatic region; for ever, once there is one
   std::atomic<std::uint32_t> held_count{0};
   std::uint32_t held_first = 0;
   Variant* held_variant = nullptr;
   OpenRegion* holder = nullptr;
-  std::atomic<std::int64_t> held_since{0};      ///< CLOCK_MONOTONIC, ns
-  std::atomic<bool> issuing{false};             ///< see Issuing
-  std::atomic<OpenRegion*> automatic{nullptr};  ///< the pass of its automatic region; for ever, once there is one
+
+  alignas(64) CUcontext context = nullptr;
+  CUstream stream = nullptr;                ///< nullptr: the legacy stream of `context`
+  std::atomic<std::int64_t> held_since{0};  ///< CLOCK_MONOTONIC, ns
+  std::atomic<bool> issuing{false};         ///< see Issuing
+
+  // What the timer saw when it last looked; of its thread alone.
+  std::int64_t looked_at_since = 0;
+  std::uint32_t looked_at_count = 0;
 
   // What was handed over, the oldest first: a ring. `given` is moved under `lock`, `taken` under `issue_lock` once the
   // segment is launched; the ring lies between what either thread writes.
   static constexpr std::uint32_t most_handed = 8;
   std::atomic<std::uint32_t> given{0};
   std::array<HandedSegment, most_handed> handed;
-  std::atomic<std::uint32_t> taken{0};
+  alignas(64) std::atomic<std::uint32_t> taken{0};
   Lock issue_lock;
 
   bool has_handed() const noexcept {
@@ -97,17 +103,22 @@ class LaneTable {
   /// Calls `visit(Lane&)` for every lane that holds something, without the table's lock.
   template <typename Visit>
   void for_each_holding(Visit visit) noexcept {
+    for_each([](const Lane& lane) { return lane.holds(); }, visit);
+  }
+  /// The same for every lane of which `wanted(lane)` is true.
+  template <typename Wanted, typename Visit>
+  void for_each(Wanted wanted, Visit visit) noexcept {
     constexpr std::size_t most = 256;  // at a time
-    Lane* holding[most];
+    Lane* found[most];
     std::size_t looked_at = 0, count = most;
     while (count == most) {
       count = 0;
       lock_.lock();
       for (; looked_at < lanes_.size() && count < most; ++looked_at) {
-        if (lanes_[looked_at]->holds()) holding[count++] = lanes_[looked_at];
+        if (wanted(*lanes_[looked_at])) found[count++] = lanes_[looked_at];
       }
       lock_.unlock();
-      for (std::size_t index = 0; index < count; ++index) visit(*holding[index]);
+      for (std::size_t index = 0; index < count; ++index) visit(*found[index]);
     }
   }
 

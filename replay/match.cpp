@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "replay/addresses.h"
 #include "replay/attributes.h"
 #include "replay/planted_bug.h"
 
@@ -71,26 +72,6 @@ bool equal_value(const std::byte* shadow, const void* value, std::uint32_t size)
   return std::memcmp(shadow, value, size) == 0;
 }
 
-// A word that may be an address: device and mapped host memory lie above 4 GiB and below 2^57. Counts, small scalars,
-// most random numbers and garbage in padding do not look like that, and must not hide the addresses around them.
-constexpr bool may_be_address(std::uint64_t word) noexcept { return word >> 32 != 0 && word >> 57 == 0; }
-
-struct Addresses {
-  std::uint32_t all = 0, equal = 0;  ///< bytes
-};
-
-// Compares the words of two values that may be addresses in either one.
-void compare_addresses(const std::byte* one, const void* other, std::uint32_t size, Addresses& out) noexcept {
-  for (std::uint32_t at = 0; at + 8 <= size; at += 8) {
-    std::uint64_t a, b;
-    std::memcpy(&a, one + at, 8);
-    std::memcpy(&b, static_cast<const std::byte*>(other) + at, 8);
-    if (!may_be_address(a) && !may_be_address(b)) continue;
-    out.all += 8;
-    if (a == b) out.equal += 8;
-  }
-}
-
 template <typename Bytes>
 bool same_value(const Bytes& bytes, const Variant& variant, std::uint32_t operation) noexcept {
   Bytes shadow;
@@ -99,25 +80,14 @@ bool same_value(const Bytes& bytes, const Variant& variant, std::uint32_t operat
 }
 
 template <typename Bytes>
-void absorb_value(const Bytes& bytes, Variant& variant, std::uint32_t operation) noexcept {
-  if (same_value(bytes, variant, operation)) return;
-  std::memcpy(variant.sequence.bytes_of(variant.sequence.operations[operation]), &bytes, sizeof bytes);
-  variant.mark_changed(operation);
-}
-
-Addresses addresses(const capture::MemsetBytes& one, const capture::MemsetBytes& other) noexcept {
-  return {8, one.destination == other.destination ? 8u : 0u};
-}
-
-Addresses addresses(const capture::CopyBytes& one, const capture::CopyBytes& other) noexcept {
-  return {16, (one.destination == other.destination ? 8u : 0u) + (one.source == other.source ? 8u : 0u)};
-}
-
-template <typename Bytes>
-Bytes value_of(const capture::Sequence& sequence, std::uint32_t operation) noexcept {
-  Bytes bytes;
-  std::memcpy(&bytes, sequence.bytes_of(sequence.operations[operation]), sizeof bytes);
-  return bytes;
+void absorb_value(const Bytes& bytes, Variant& variant, std::uint32_t index) noexcept {
+  if (same_value(bytes, variant, index)) return;
+  const Operation& operation = variant.sequence.operations[index];
+  std::byte* const shadow = variant.sequence.bytes_of(operation);
+  Addresses moved;
+  variant.addresses ^= compare_addresses(shadow, &bytes, address_bytes_of(bytes), operation.first_byte, moved);
+  std::memcpy(shadow, &bytes, sizeof bytes);
+  variant.mark_changed(index);
 }
 
 template <typename Bytes>
@@ -237,7 +207,7 @@ unsigned likeness(const KernelCall& call, const Variant& variant, std::uint32_t 
   for (const capture::Parameter& parameter : layout.parameters) {
     const void* value = source.at(number++, parameter);
     if (value == nullptr) return 0;
-    compare_addresses(shadow + parameter.offset, value, parameter.size, found);
+    compare_addresses(shadow + parameter.offset, value, parameter.size, 0, found);
     if (equal_value(shadow + parameter.offset, value, parameter.size)) equal += parameter.size;
   }
   if (found.all != 0) return 100 * found.equal / found.all;
@@ -250,36 +220,6 @@ unsigned likeness(const MemsetCall& call, const Variant& variant, std::uint32_t 
 
 unsigned likeness(const CopyCall& call, const Variant& variant, std::uint32_t index) noexcept {
   return 100 * addresses(value_of<capture::CopyBytes>(variant.sequence, index), call.bytes).equal / 16;
-}
-
-std::uint32_t moved_address_bytes(const capture::Sequence& one, const capture::Sequence& other, std::uint32_t index,
-                                  std::uint32_t& all) noexcept {
-  const Operation& a = one.operations[index];
-  const Operation& b = other.operations[index];
-  Addresses found;
-  switch (a.kind) {
-    case OperationKind::kernel: compare_addresses(one.bytes_of(a), other.bytes_of(b), a.byte_count, found); break;
-    case OperationKind::memset:
-      found = addresses(value_of<capture::MemsetBytes>(one, index), value_of<capture::MemsetBytes>(other, index));
-      break;
-    case OperationKind::copy:
-      found = addresses(value_of<capture::CopyBytes>(one, index), value_of<capture::CopyBytes>(other, index));
-      break;
-  }
-  all = found.all;
-  return found.all - found.equal;
-}
-
-std::uint64_t address_hash(const capture::Sequence& sequence) noexcept {
-  std::uint64_t hash = 0;
-  const std::byte* const bytes = sequence.bytes.data();
-  // Every operation's bytes begin at a multiple of 16, and addresses in them at multiples of 8.
-  for (std::size_t at = 0; at + 8 <= sequence.bytes.size(); at += 8) {
-    std::uint64_t word;
-    std::memcpy(&word, bytes + at, 8);
-    if (may_be_address(word)) hash = ((hash ^ (word + at)) * 0x9e3779b97f4a7c15) ^ (hash >> 29);
-  }
-  return hash;
 }
 
 bool absorb(const KernelCall& call, Variant& variant, std::uint32_t index, std::uint32_t& moved) noexcept {
@@ -303,7 +243,8 @@ bool absorb(const KernelCall& call, Variant& variant, std::uint32_t index, std::
     if (!complete) break;
     if (equal_value(shadow + parameter.offset, value, parameter.size)) continue;
     if (planted_bug == PlantedBug::skipped_word && number == 4) continue;
-    compare_addresses(shadow + parameter.offset, value, parameter.size, addresses);
+    const std::uint64_t place = operation.first_byte + parameter.offset;
+    variant.addresses ^= compare_addresses(shadow + parameter.offset, value, parameter.size, place, addresses);
     std::memcpy(shadow + parameter.offset, value, parameter.size);
     changed = true;
   }

@@ -39,19 +39,13 @@ unsigned likeness(const KernelCall& call, const Variant& variant, std::uint32_t 
 unsigned likeness(const MemsetCall& call, const Variant& variant, std::uint32_t operation) noexcept;
 unsigned likeness(const CopyCall& call, const Variant& variant, std::uint32_t operation) noexcept;
 
-/// Writes the call's configuration and bytes into the shadow and marks the operation when something changed.
+/// Writes the call's configuration and bytes into the shadow, marks the operation when something changed, and keeps the
+/// hash of the variant's addresses.
 /// compare() must have said equal. `moved`: bytes of addresses that did. False when the call lacks a value: it must
 /// pass.
 bool absorb(const KernelCall& call, Variant& variant, std::uint32_t operation, std::uint32_t& moved) noexcept;
 bool absorb(const MemsetCall& call, Variant& variant, std::uint32_t operation, std::uint32_t& moved) noexcept;
 bool absorb(const CopyCall& call, Variant& variant, std::uint32_t operation, std::uint32_t& moved) noexcept;
-
-/// How many bytes of addresses differ between the operations of two sequences of one structure, of `all` that there
-/// are.
-std::uint32_t moved_address_bytes(const capture::Sequence& one, const capture::Sequence& other, std::uint32_t operation,
-                                  std::uint32_t& all) noexcept;
-/// A hash of everything in a sequence's bytes that may be an address.
-std::uint64_t address_hash(const capture::Sequence& sequence) noexcept;
 
 /// Puts the call into recordable form. False when a graph cannot hold it exactly, with the reason. `function` is that
 /// of a kernel call. May throw std::bad_alloc.

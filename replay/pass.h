@@ -15,6 +15,7 @@
 #include "replay/engine.h"
 #include "replay/lane.h"
 #include "replay/pace.h"
+#include "replay/recording_pace.h"
 #include "replay/region.h"
 
 namespace refrain::replay {
@@ -40,9 +41,7 @@ struct OpenRegion {
   std::atomic<bool> closing{false};    ///< ended by another thread: the owner finishes it at its next call
   std::atomic<bool> build_due{false};  ///< the next call that has let go of `lock` builds
   bool follows_piece = false;          ///< a piece was complete just before this one
-  std::int64_t recording_since = 0;    ///< when the first operation of this pass was recorded, and
-  std::int64_t recording_until = 0;    ///< the last one: CLOCK_MONOTONIC, ns
-  std::uint32_t recorded = 0;          ///< in this pass
+  RecordingPace pace;                  ///< of what this pass recorded
   Waits waits;                         ///< around the recording of an automatic region
   std::uint16_t role_count = 0;
   Lock lock;                 ///< process scope only
@@ -60,6 +59,7 @@ struct OpenRegion {
   std::uint64_t context = 0;            ///< where this pass begins, and
   std::uint64_t position = 0;           ///< which operation of its step that is (pace.h)
   std::vector<std::uint64_t> tokens;    ///< of the recording
+  std::uint32_t rested = 0;             ///< operations that came while the region rests (rest.h)
   const Thread* last_thread = nullptr;  ///< that launched here, and
   std::uint64_t orders = 0;             ///< how many ordering calls it had made then, and
   std::uint64_t waited = 0;             ///< how often it had waited for the device

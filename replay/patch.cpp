@@ -28,21 +28,21 @@ CUresult patch_node(const Driver& driver, Variant& variant, const Segment& segme
 }  // namespace
 
 CUresult patch(const Driver& driver, Variant& variant, Segment& segment, std::uint64_t& patched) noexcept {
-  const std::uint32_t end = segment.first + segment.count;
+  const std::uint8_t* const marks = variant.marks_of(segment);
   auto find_next = [&](std::uint32_t from) {
-    while (from < end && variant.changed[from] == 0) ++from;
+    while (from < segment.count && marks[from] == 0) ++from;
     return from;
   };
   std::uint32_t next = 0;
-  for (std::uint32_t index = find_next(segment.first); index < end && segment.changed != 0; index = next) {
-    next = find_next(index + 1);
-    if (next < end) look_ahead_of_patch(variant, next);
-    const CUresult result = patch_node(driver, variant, segment, index);
+  for (std::uint32_t number = find_next(0); number < segment.count; number = next) {
+    next = find_next(number + 1);
+    if (next < segment.count) look_ahead_of_patch(variant, segment.first + next);
+    const CUresult result = patch_node(driver, variant, segment, segment.first + number);
     if (result != CUDA_SUCCESS) return result;
-    variant.changed[index] = 0;
-    --segment.changed;
     ++patched;
   }
+  // A graph that could not be patched is given up: only now do the marks mean nothing any more.
+  variant.clear_marks(segment);
   return CUDA_SUCCESS;
 }
 

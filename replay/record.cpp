@@ -223,8 +223,7 @@ void Engine::Impl::record(const Call& call, OpenRegion& pass, Lane& lane, After 
   const bool is_automatic = pass.region->is_automatic();
   if (is_automatic) pass.tokens.reserve(pass.tokens.size() + 1);
   pass.recording.append(operation, bytes, attributes);
-  pass.recording_until = now_ns();
-  if (pass.recorded++ == 0) pass.recording_since = pass.recording_until;
+  pass.pace.operation(now_ns());
   if (is_automatic) pass.tokens.push_back(token);
   if (function != nullptr) pass.recording.functions.push_back(std::move(function));
 } catch (...) {

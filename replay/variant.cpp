@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "replay/match.h"
+#include "replay/addresses.h"
 
 namespace refrain::replay {
 
@@ -16,12 +16,7 @@ void Node::accept(const capture::Dimensions& block, std::uint32_t shared) noexce
 
 Variant::Variant(capture::Sequence recorded, std::uint32_t number, std::uint32_t segment_min, std::uint32_t longest,
                  Waits around)
-    : sequence(std::move(recorded)),
-      nodes(sequence.size()),
-      changed(sequence.size()),
-      id(number),
-      segment_max(longest),
-      waits(around) {
+    : sequence(std::move(recorded)), nodes(sequence.size()), id(number), segment_max(longest), waits(around) {
   auto cut = sequence.breaks.begin();
   std::uint32_t run = 0;  // where it began
   for (std::uint32_t index = 0; index < sequence.size(); ++index) {
@@ -48,6 +43,8 @@ void Variant::add_segments(std::uint32_t first, std::uint32_t end, std::uint32_t
     segment.first = first;
     segment.count = count;
     segment.role = sequence.operations[first].role;
+    segment.first_marks = static_cast<std::uint32_t>(marks.size());
+    marks.resize(marks.size() + Marks::for_operations(count));
     for (std::uint32_t index = first; index < first + count; ++index)
       nodes[index].segment = static_cast<std::uint32_t>(segments.size() - 1);
     first += count;
@@ -112,20 +109,21 @@ void Variant::cut(std::uint32_t before, std::uint32_t segment_min) {
   rest.first = before;
   rest.count = segments[number].first + segments[number].count - before;
   rest.role = segments[number].role;
+  rest.first_marks = static_cast<std::uint32_t>(marks.size());
+  segments.reserve(segments.size() + 1);
+  marks.resize(marks.size() + Marks::for_operations(rest.count));
   segments.insert(segments.begin() + number + 1, rest);
+  clear_marks(segments[number]);
   segments[number].count = before - segments[number].first;
-  segments[number].changed = 0;
   for (const std::uint32_t half : {number, number + 1}) {
     segments[half].state = segments[half].count < segment_min ? Segment::State::off : Segment::State::waits;
   }
-  for (std::uint32_t index = segments[number].first; index < sequence.size(); ++index) {
-    if (index < before) {
-      changed[index] = 0;
-    } else {
-      if (index < before + rest.count) changed[index] = 0;
-      ++nodes[index].segment;
-    }
-  }
+  for (std::uint32_t index = before; index < sequence.size(); ++index) ++nodes[index].segment;
+}
+
+void Variant::clear_marks(Segment& segment) noexcept {
+  std::fill_n(marks_of(segment), segment.count, std::uint8_t{0});
+  segment.changed = 0;
 }
 
 void Variant::mark_addresses_changed(Segment& segment) noexcept {
@@ -136,7 +134,7 @@ void Variant::mark_addresses_changed(Segment& segment) noexcept {
 
 std::size_t Variant::memory() const noexcept {
   return sizeof *this + sequence.memory() + segments.capacity() * sizeof(Segment) + nodes.capacity() * sizeof(Node) +
-         changed.capacity() + tokens.capacity() * sizeof(tokens[0]);
+         marks.capacity() * sizeof(Marks) + tokens.capacity() * sizeof(tokens[0]);
 }
 
 }  // namespace refrain::replay

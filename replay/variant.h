@@ -7,6 +7,7 @@
 // Units:   ns, bytes.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <utility>
@@ -19,8 +20,9 @@
 
 namespace refrain::replay {
 
-/// A run of operations of one stream that is launched as one graph.
-struct Segment {
+/// A run of operations of one stream that is launched as one graph. In cache lines of its own: the issue thread works
+/// on one while the program fills the next.
+struct alignas(64) Segment {
   enum class State : std::uint8_t { waits, built, off };
   std::uint32_t first = 0, count = 0;
   State state = State::waits;
@@ -35,6 +37,7 @@ struct Segment {
   std::uint32_t expiries = 0;
   std::uint32_t launches = 0;           ///< complete ones since then
   std::uint32_t changed = 0;            ///< operations whose node must be patched before the next launch
+  std::uint32_t first_marks = 0;        ///< where their marks begin in the variant's
   std::uint64_t memory_generation = 0;  ///< of the engine, when memset and copy nodes were last known to be good
   CUgraph graph = nullptr;              ///< lives as long as `exec`: patching names its nodes
   CUgraphExec exec = nullptr;
@@ -86,9 +89,13 @@ class Variant {
   capture::Sequence sequence;
   std::vector<Segment> segments;
   std::vector<Node> nodes;  ///< one an operation
-  /// One an operation: the shadow differs from what the graph has. Apart from the nodes, which two threads then only
-  /// read: the program's marks here, the issue thread clears.
-  std::vector<std::uint8_t> changed;
+  /// A byte an operation: the shadow differs from what the graph has. Each segment's begin in a cache line of their
+  /// own; see marks_of().
+  struct alignas(64) Marks {
+    std::array<std::uint8_t, 64> of{};
+    static std::uint32_t for_operations(std::uint32_t count) noexcept { return (count + 63) / 64; }
+  };
+  std::vector<Marks> marks;
   std::vector<CUcontext> role_contexts;  ///< where each stream role was recorded
   std::vector<int> role_priorities;
   std::vector<StreamKind> role_kinds;
@@ -103,7 +110,7 @@ class Variant {
   Variant* same_place = nullptr;    ///< the next one that begins there
   Variant* same_first = nullptr;    ///< the next one that begins with this operation, anywhere
   std::uint64_t address_bytes = 0;  ///< that all operations had when it was recorded: what moved ones are compared with
-  std::uint64_t addresses = 0;      ///< hash of all the shadow's addresses, after the last complete pass
+  std::uint64_t addresses = 0;      ///< hash of all the shadow's addresses: absorb() keeps it
   std::uint32_t needless_ends = 0;  ///< how often in a row the next operation came although nothing ordered between
   std::atomic<std::uint32_t> handed{0};  ///< segments that were handed over and are not launched yet
   bool busy = false;
@@ -136,9 +143,16 @@ class Variant {
   /// Its segments must stay as they are: a pass follows it, or some are not launched yet.
   bool in_use() const noexcept { return busy || handed.load(std::memory_order_acquire) != 0; }
   Segment& segment_of(std::uint32_t operation) noexcept { return segments[nodes[operation].segment]; }
-  void mark_changed(std::uint32_t operation) noexcept {
-    if (std::exchange(changed[operation], std::uint8_t{1}) == 0) ++segment_of(operation).changed;
+  /// One an operation of the segment, 0 or 1.
+  std::uint8_t* marks_of(const Segment& segment) noexcept {
+    return reinterpret_cast<std::uint8_t*>(marks.data() + segment.first_marks);
   }
+  void mark_changed(std::uint32_t operation) noexcept {
+    Segment& segment = segment_of(operation);
+    if (std::exchange(marks_of(segment)[operation - segment.first], std::uint8_t{1}) == 0) ++segment.changed;
+  }
+  /// The segment's graph has what the shadow has.
+  void clear_marks(Segment& segment) noexcept;
   /// Marks every memset and copy of `segment`: memory was released since its graph last knew its addresses.
   void mark_addresses_changed(Segment& segment) noexcept;
   /// Host memory in bytes.

@@ -15,6 +15,10 @@ class Engine : public testing::Test {
     program = std::make_unique<Program>(std::move(settings));
     for (const std::uint64_t function : {first, second, third, branch}) RecordingDriver::add_function(function, {8, 8});
   }
+  /// What a test leaves open on this thread is not the next one's.
+  void TearDown() override {
+    if (program != nullptr && program->engine != nullptr) program->engine->thread_ends();
+  }
   void pass(std::uint64_t a = 1, std::uint64_t b = 2) {
     program->in_region([&] {
       program->launch(first, {a, 10});

@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <random>
 #include <string>
 
+#include "replay/addresses.h"
 #include "replay/attributes.h"
 
 namespace refrain::tests {
@@ -67,6 +69,32 @@ class Compare : public testing::Test {
   policy::RegionRule rule{"region", "region"};
   std::unique_ptr<replay::Variant> variant;
 };
+
+// The hash is kept word by word; counts, odd sizes and what becomes an address or ceases to be one are in it.
+TEST_F(Compare, the_hash_of_all_addresses_follows_what_is_absorbed) {
+  std::mt19937_64 random(1);
+  auto address = [&] { return random() % 3 == 0 ? random() % 1000 : 0x7f0000000000 + random() % 64 * 512; };
+  std::uint64_t before = variant->addresses;
+  std::uint32_t moved = 0, changes = 0;
+  for (int round = 0; round < 500; ++round) {
+    pointer = address();
+    number = static_cast<std::uint32_t>(random());
+    row.bytes.destination = address();
+    copy.bytes.source = address();
+    if (round % 2 == 0) copy.bytes.destination = address();
+    ASSERT_TRUE(replay::absorb(call, *variant, 0, moved));
+    ASSERT_TRUE(replay::absorb(row, *variant, 1, moved));
+    ASSERT_TRUE(replay::absorb(copy, *variant, 3, moved));
+    ASSERT_EQ(variant->addresses, replay::address_hash(variant->sequence)) << "round " << round;
+    changes += variant->addresses != before;
+    before = variant->addresses;
+  }
+  EXPECT_GT(changes, 450u);
+  const std::uint64_t moved_once = variant->addresses;
+  std::swap(copy.bytes.source, copy.bytes.destination);
+  ASSERT_TRUE(replay::absorb(copy, *variant, 3, moved));
+  EXPECT_NE(variant->addresses, moved_once) << "the place counts";
+}
 
 TEST_F(Compare, the_same_calls_are_equal) {
   EXPECT_TRUE(is_kernel(call));

@@ -24,7 +24,8 @@ class Program {
   static policy::Settings region_settings() {
     policy::Settings settings;
     settings.regions.push_back({"region", "region"});
-    settings.max_hold_us = 10'000'000;  // the timer stays out of tests that are not about it
+    settings.max_hold_us = 10'000'000;  // the timer stays out of tests that are not about it,
+    settings.issue_thread = false;      // and so does the other thread
     return settings;
   }
 
