@@ -243,6 +243,7 @@ bool decode(Fields& fields, RegionCounters& counters) {
   fields.take("variants", counters.variants, count);
   fields.take("graphs", counters.graphs, count);
   fields.take("graph_bytes", counters.graph_bytes, count);
+  fields.take("host_bytes", counters.host_bytes, count);
   fields.take_each("fallbacks", counters.fallbacks,
                    [](Fields& inner, RegionCounters::Cause& cause) { return decode(inner, cause); });
   return true;
@@ -259,6 +260,7 @@ bool decode(Fields& fields, CountersRecord& counters) {
   }
   fields.take("launches_seen", counters.launches_seen, count);
   fields.take("graph_bytes_limit", counters.graph_bytes_limit, count);
+  fields.take("host_bytes_limit", counters.host_bytes_limit, count);
   fields.take("records_dropped", counters.records_dropped, count);
   fields.take_each("regions", counters.regions,
                    [](Fields& inner, RegionCounters& region) { return decode(inner, region); });

@@ -147,6 +147,7 @@ Json object_of(const RegionCounters& counters) {
   json["variants"] = counters.variants;
   json["graphs"] = counters.graphs;
   json["graph_bytes"] = counters.graph_bytes;
+  json["host_bytes"] = counters.host_bytes;
   Json& causes = json["fallbacks"] = Json::array();
   for (const RegionCounters::Cause& cause : counters.fallbacks) {
     Json& one = causes.push_back({});
@@ -162,6 +163,7 @@ Json object_of(const CountersRecord& counters, double time, ReadableNames&) {
   json["total"] = object_of(counters.total);
   json["launches_seen"] = counters.launches_seen;
   json["graph_bytes_limit"] = counters.graph_bytes_limit;
+  json["host_bytes_limit"] = counters.host_bytes_limit;
   json["records_dropped"] = counters.records_dropped;
   Json& regions = json["regions"] = Json::array();
   const std::size_t count = std::min(counters.regions.size(), most_regions);

@@ -84,6 +84,7 @@ struct RegionCounters {
   std::uint64_t patched = 0;  ///< replayed operations whose node was patched
   std::uint64_t graph_launches = 0;
   std::uint64_t variants = 0, graphs = 0, graph_bytes = 0;
+  std::uint64_t host_bytes = 0;  ///< host memory of what was recorded and learnt
   struct Cause {
     Reason reason{};
     std::uint64_t count = 0;  ///< times, not operations
@@ -96,7 +97,7 @@ struct CountersRecord {
   bool at_exit = false;
   RegionCounters total;             ///< of the whole process, launches outside regions included; region is empty
   std::uint64_t launches_seen = 0;  ///< kernel launches that came through any hook
-  std::uint64_t graph_bytes_limit = 0;
+  std::uint64_t graph_bytes_limit = 0, host_bytes_limit = 0;
   std::uint64_t records_dropped = 0;
   std::uint64_t fallbacks =
       0;  ///< times that calls fell back or could not be held, the policy's own wishes not counted

@@ -235,8 +235,9 @@ std::string body_text(const LogSummary& summary) {
   if (summary.counters) {
     const CountersRecord& counters = *summary.counters;
     text += fact("launches", number(counters.launches_seen) + " kernel launches seen");
-    text += fact("memory", fmt::format("graphs use {} of {}", mebibytes(counters.total.graph_bytes),
-                                       mebibytes(counters.graph_bytes_limit)));
+    text += fact("memory", fmt::format("graphs use {} of {}, sequences {} of {} on the host",
+                                       mebibytes(counters.total.graph_bytes), mebibytes(counters.graph_bytes_limit),
+                                       mebibytes(counters.total.host_bytes), mebibytes(counters.host_bytes_limit)));
     text += rules_text(counters);
     text += fact("dropped", number(counters.records_dropped) + " records");
   }

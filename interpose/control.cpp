@@ -27,6 +27,7 @@ refrain_statistics statistics_of(replay::Engine& engine) {
     result.region_replayed += region.replayed;
   }
   result.fallbacks = counters.fallbacks;
+  result.host_bytes = counters.total.host_bytes;
   return result;
 }
 

@@ -27,6 +27,7 @@ struct refrain_statistics {
   uint64_t region_replayed;
   uint64_t graph_bytes; /* device memory of all graphs */
   uint64_t fallbacks;
+  uint64_t host_bytes; /* host memory of recorded sequences */
 };
 
 /* Issues what is held and passes every call until refrain_resume(). Calls nest. */

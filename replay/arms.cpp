@@ -6,6 +6,8 @@
 
 #include "replay/engine_impl.h"
 
+#include <fmt/format.h>
+
 namespace refrain::replay {
 
 namespace {
@@ -16,29 +18,76 @@ constexpr std::int64_t doze_ns = 10'000'000'000;
 }  // namespace
 
 // Called for every operation outside of ranges, with the lock of the lane's pass.
-void Engine::Impl::note_operation(OpenRegion& pass, std::uint64_t token) noexcept {
-  if (!pass.steps->operation(token)) return;
+bool Engine::Impl::note_operation(OpenRegion& pass, std::uint64_t token) noexcept {
+  constexpr std::uint64_t look = 1024;  // at what was replayed, once in so many operations
+  const bool step_begins = pass.steps->operation(token);
+  if (pass.steps->seen % look == 0 && governs && is_left_alone(pass)) return true;
+  if (!step_begins) return false;
   if (!governs) {
     pass.steps->begin();
-    return;
+    return false;
   }
   const std::int64_t now = now_ns();
   ArmVerdict verdict;
   if (pace.step_begins(*pass.steps, now, builds_done.load(std::memory_order_relaxed), verdict)) log_verdict(verdict);
-  if (pace.arm() == Arm::replay || !pace.may_doze()) return;
-  doze_until.store(now + doze_ns, std::memory_order_relaxed);
+  if (pace.arm() == Arm::eager && pace.may_doze()) doze(now + doze_ns);
+  return pace.arm() == Arm::eager;
+}
+
+void Engine::Impl::doze(std::int64_t until_ns) noexcept {
+  doze_until.store(until_ns, std::memory_order_relaxed);
   dozes.store(true, std::memory_order_relaxed);
   automatic.store(false, std::memory_order_relaxed);
+}
+
+CallCounters Engine::Impl::automatic_counters() noexcept {
+  CallCounters sum;
+  for (std::size_t index = first_automatic; index < regions.size(); ++index) {
+    const std::lock_guard guard(regions[index]->lock);
+    sum += regions[index]->counters;
+  }
+  return sum;
+}
+
+// Where little of the work repeats, the look at each operation and what is recorded in vain only cost. The lane that
+// has most of it tells how long a step is.
+bool Engine::Impl::is_left_alone(OpenRegion& pass) noexcept {
+  const CallCounters sum = automatic_counters();
+  if (pass.steps->seen * 2 < sum.calls || !share_lock.try_lock()) return false;
+  const std::int64_t now = now_ns();
+  const StepFinder& finder = pass.steps->finder;
+  const std::int64_t rest = share.rest_ns(now, sum.calls, sum.replayed, finder.lost() ? 0 : finder.period());
+  share_lock.unlock();
+  if (rest == 0) return false;
+  doze(now + rest);
+  Region& region = *pass.region;
+  const std::lock_guard guard(region.lock);
+  ++region.causes[static_cast<std::size_t>(capture::Reason::little_repeats)];
+  if (log == nullptr) return true;
+  try {
+    capture::FallbackRecord record;
+    record.region = region.rule.name;
+    record.reason = capture::Reason::little_repeats;
+    record.found = fmt::format("eager for {:.1f} s", static_cast<double>(rest) * 1e-9);
+    log->write(std::move(record));
+  } catch (...) {
+  }
+  return true;
 }
 
 void Engine::Impl::wake_when_due() noexcept {
   const std::int64_t now = now_ns();
   if (now < doze_until.load(std::memory_order_relaxed) || !dozes.exchange(false, std::memory_order_acq_rel)) return;
   pace.wake(now);
+  const CallCounters sum = automatic_counters();
+  {
+    const std::lock_guard guard(share_lock);
+    share.rested(now, sum.calls, sum.replayed);
+  }
   automatic.store(true, std::memory_order_relaxed);
 }
 
-// The job runs eagerly from here on: what the lane held is issued, and no piece is followed or recorded.
+// The operations run eagerly from here on: what the lane held is issued, and no piece is followed or recorded.
 void Engine::Impl::leave_piece(OpenRegion& pass) noexcept {
   if (pass.state == OpenRegion::State::choosing) return;
   Region& region = *pass.region;

@@ -96,8 +96,8 @@ Decision Engine::Impl::hold_automatic(const Call& call, Thread& thread, CUresult
     const PassGuard guard(*pass);
     if (pass->epoch != now) demote(*pass);
     order_coupled(*lane);
-    if (pass->steps != nullptr) note_operation(*pass, word_of(call));
-    if (pace.arm() == Arm::eager) {
+    const bool alone = pass->steps != nullptr && note_operation(*pass, word_of(call));
+    if (alone || pace.arm() == Arm::eager) {
       leave_piece(*pass);
       if (lane->holds()) flush(*lane, Reason::early_order, "a call that passes");
       Thread::add(thread.outside_calls);
@@ -225,8 +225,10 @@ Variant* Engine::Impl::begun_anywhere(const Call& call, std::uint64_t token, Reg
   const Place* place = region.trail->find(Trail::first_only(token));
   Variant* best = nullptr;
   unsigned most_alike = surely_same - 1;
-  for (Variant* variant = place != nullptr ? place->variants : nullptr; variant != nullptr;
-       variant = variant->same_first) {
+  constexpr int most_tried = 16;  // the youngest: a kernel that begins hundreds of them tells too little
+  int tried = 0;
+  for (Variant* variant = place != nullptr ? place->variants : nullptr; variant != nullptr && tried < most_tried;
+       variant = variant->same_first, ++tried) {
     const bool may = begins(call, *variant, region, lane) && may_begin(in_step, *variant);
     const unsigned alike = may ? likeness(call, *variant, 0) : 0;
     if (alike <= most_alike) continue;

@@ -25,7 +25,9 @@ capture::RegionCounters describe(const Region& region) {
   out.passes = region.passes;
   fill(out, region.counters);
   out.variants = region.variants.size();
+  if (region.is_automatic()) out.host_bytes += region.trail->memory();
   for (const std::unique_ptr<Variant>& variant : region.variants) {
+    out.host_bytes += variant->counted_bytes;
     for (const Segment& segment : variant->segments) {
       if (segment.state != Segment::State::built) continue;
       ++out.graphs;
@@ -53,6 +55,7 @@ void Engine::Impl::counters(capture::CountersRecord& record) noexcept {
     total += region->counters;
     record.total.passes += region->passes;
     record.total.variants += region->variants.size();
+    if (region->is_automatic()) record.total.host_bytes += region->trail->memory();
     for (const std::unique_ptr<Variant>& variant : region->variants) {
       record.total.graphs += static_cast<std::uint64_t>(
           std::count_if(variant->segments.begin(), variant->segments.end(),
@@ -74,7 +77,9 @@ void Engine::Impl::counters(capture::CountersRecord& record) noexcept {
   total.passed += outside;
   fill(record.total, total);
   record.total.graph_bytes = graph_bytes.load(std::memory_order_relaxed);
+  record.total.host_bytes += sequence_bytes.load(std::memory_order_relaxed);
   record.graph_bytes_limit = std::uint64_t{settings.max_graph_mib} << 20;
+  record.host_bytes_limit = std::uint64_t{settings.max_host_mib} << 20;
   record.fallbacks = fallbacks.load(std::memory_order_relaxed);
   if (log != nullptr) record.records_dropped = log->dropped();
 }

@@ -23,6 +23,7 @@
 #include "replay/pass.h"
 #include "replay/planted_bug.h"
 #include "replay/region.h"
+#include "replay/replay_share.h"
 #include "replay/timer.h"
 
 namespace refrain::replay {
@@ -79,6 +80,8 @@ struct Engine::Impl : ProcessGlance {
   Pace pace;
   bool governs = false;                     ///< replay is measured against eager steps
   std::atomic<std::int64_t> doze_until{0};  ///< while `dozes`
+  Lock share_lock;
+  ReplayShare share;  ///< under `share_lock`
   std::atomic<std::uint64_t> builds_done{0};
 
   std::atomic<int> pauses{0};  ///< and stop(), which is never taken back
@@ -162,7 +165,11 @@ struct Engine::Impl : ProcessGlance {
   bool make_room_for_variant(Region& region) noexcept;
 
   // ---- arms.cpp: replay or eager steps
-  void note_operation(OpenRegion& pass, std::uint64_t token) noexcept;
+  /// True when the job is left alone from here on.
+  bool note_operation(OpenRegion& pass, std::uint64_t token) noexcept;
+  bool is_left_alone(OpenRegion& pass) noexcept;
+  CallCounters automatic_counters() noexcept;
+  void doze(std::int64_t until_ns) noexcept;
   void wake_when_due() noexcept;
   void leave_piece(OpenRegion& pass) noexcept;
   void log_verdict(const ArmVerdict& verdict) noexcept;
@@ -210,6 +217,8 @@ struct Engine::Impl : ProcessGlance {
   void demote(OpenRegion& pass) noexcept;
   Variant* settle(Region& region, OpenRegion& pass, bool& is_new_short) noexcept;
   void learn_cut(Variant& variant) noexcept;
+  /// Brings the sum of host memory up to date with this variant.
+  void count_memory(Variant& variant) noexcept;
   void drop_useless_copies(Region& region) noexcept;
   Variant* keep_addresses(Region& region, OpenRegion& pass, Variant& done) noexcept;
   Variant* add_variant(Region& region, OpenRegion& pass, capture::Sequence&& sequence, const Variant* model) noexcept;

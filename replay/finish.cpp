@@ -60,7 +60,7 @@ void Engine::Impl::erase_dropped(Region& region) noexcept {
     }
     if (region.last == variant.get()) region.last = nullptr;
     if (region.is_automatic()) region.trail->forget(*variant);
-    sequence_bytes.fetch_sub(variant->memory(), std::memory_order_relaxed);
+    sequence_bytes.fetch_sub(variant->counted_bytes, std::memory_order_relaxed);
     return true;
   });
 }
@@ -100,7 +100,7 @@ Variant* Engine::Impl::add_variant(Region& region, OpenRegion& pass, capture::Se
   Variant* added = region.variants.back().get();
   ++region.next_variant;
   if (region.is_automatic()) region.trail->add(*added);
-  sequence_bytes.fetch_add(added->memory(), std::memory_order_relaxed);
+  count_memory(*added);
   if (added->pending) builds_pending.store(true, std::memory_order_release);
   return added;
 } catch (const std::bad_alloc&) {
@@ -184,7 +184,13 @@ void Engine::Impl::learn_cut(Variant& variant) noexcept {
       variant.cut(before, settings.segment_min);
     } catch (const std::bad_alloc&) {  // it stays one segment, and waits to be built again
     }
+    count_memory(variant);
   }
+}
+
+void Engine::Impl::count_memory(Variant& variant) noexcept {
+  const std::uint64_t now = variant.memory();
+  sequence_bytes.fetch_add(now - std::exchange(variant.counted_bytes, now), std::memory_order_relaxed);
 }
 
 // The variant that this pass turned out to be, or nullptr. The region's lock is held.

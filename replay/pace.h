@@ -31,7 +31,8 @@ struct LaneSteps {
   StepFinder finder;
   std::uint64_t context = 0;     ///< the last six operations: each moves those before it by eleven bits
   std::uint64_t generation = 0;  ///< of the finder, at the last step
-  std::uint64_t operations = 0;  ///< since the last step
+  std::uint64_t operations = 0;  ///< since the last step, and
+  std::uint64_t seen = 0;        ///< since the beginning
   StepPlaces places;
 
   /// Where the operation that comes now is in its step, from 1; 0 when that is not known.
@@ -48,6 +49,7 @@ struct LaneSteps {
   /// True when a step begins with this operation. `token`: one word for what it does.
   bool operation(std::uint64_t token) noexcept {
     ++operations;
+    ++seen;
     context = (context << 11) ^ token;
     return finder.operation(context);
   }

@@ -123,6 +123,7 @@ class Variant {
   Followers followers;
   std::uint64_t last_use = 0;  ///< pass number of the region
   std::uint64_t passes = 0;
+  std::uint64_t counted_bytes = 0;  ///< of memory(), in the engine's sum
 
   /// What was held had to be issued before operation `before` came, which lies in the midst of a segment. The lock of
   /// the lane must be held.

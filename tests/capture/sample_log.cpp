@@ -69,6 +69,7 @@ CountersRecord counters() {
   region.variants = 1;
   region.graphs = 2;
   region.graph_bytes = 3 << 20;
+  region.host_bytes = 1 << 19;
   region.fallbacks = {{Reason::different_function, 1}, {Reason::hold_expired, 2}};
   CountersRecord record;
   record.at_exit = true;
@@ -79,6 +80,7 @@ CountersRecord counters() {
   record.total.passed = 610;
   record.launches_seen = 812;
   record.graph_bytes_limit = 256 << 20;
+  record.host_bytes_limit = 128 << 20;
   record.records_dropped = 7;
   record.unmatched_rules = {"rooter*"};
   record.ranges_seen = {"Router", "optimizer_step", "dispatch"};

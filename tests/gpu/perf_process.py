@@ -90,7 +90,7 @@ def measure(job, control, options):
     raw = {"blocks": blocks, "counters": counters}
     last = control.statistics()
     if last:
-        raw["graph_bytes"] = last["graph_bytes"]
+        raw["graph_bytes"], raw["host_bytes"] = last["graph_bytes"], last["host_bytes"]
     return raw
 
 

@@ -84,7 +84,8 @@ def line(result):
         parts.append(f"quiet steps: ratio {f['quiet_ratio']:.4f}, share of gain {f['quiet_gain_share']:.1%}")
     if "replayed" in f:
         parts.append(f"replayed {f['replayed']:.2%}, held {f['held']:.2%}, patched {f['patched']:.1%}, "
-                     f"{f['operations_per_graph']:.1f} ops a graph, graphs {f.get('graph_bytes', 0) / 2**20:.1f} MiB")
+                     f"{f['operations_per_graph']:.1f} ops a graph, graphs {f.get('graph_bytes', 0) / 2**20:.1f} MiB, "
+                     f"host {f.get('host_bytes', 0) / 2**20:.1f} MiB")
     if "gap_removed" in f:
         parts.append(f"gap {f['gap_eager_us']:.3f} -> {f['gap_replay_us']:.3f} us")
     if exact_text(result):

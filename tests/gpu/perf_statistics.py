@@ -59,8 +59,7 @@ def summarise(raw):
         figures[f"quiet_{arm}_ms"] = quiet(steps)
     figures["quiet_ratio"] = figures["quiet_replay_ms"] / figures["quiet_eager_ms"]
     figures.update(shares(raw.get("counters")))
-    if "graph_bytes" in raw:
-        figures["graph_bytes"] = raw["graph_bytes"]
+    figures.update({key: raw[key] for key in ("graph_bytes", "host_bytes") if key in raw})
     if "spin_us" in raw:
         figures.update(gaps(raw, figures))
     return figures

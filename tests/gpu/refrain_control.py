@@ -3,7 +3,7 @@
 import ctypes
 
 FIELDS = ("launches_seen", "calls", "held", "passed", "replayed", "flushed", "patched", "graph_launches", "region_calls",
-          "region_replayed", "graph_bytes", "fallbacks")
+          "region_replayed", "graph_bytes", "fallbacks", "host_bytes")
 
 
 class Statistics(ctypes.Structure):

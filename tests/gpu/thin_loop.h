@@ -197,9 +197,10 @@ inline int run(Job& job, const Options& options) {
       if (!replay && library.resume != nullptr) library.resume();
     }
   }
-  const std::string graph_bytes =
-      library.read(after) ? "\"graph_bytes\": " + std::to_string(after.graph_bytes) + ", " : "";
+  const std::string memory = library.read(after) ? "\"graph_bytes\": " + std::to_string(after.graph_bytes) +
+                                                       ", \"host_bytes\": " + std::to_string(after.host_bytes) + ", "
+                                                 : "";
   const std::string sum = options.counters ? ", \"checksum\": \"" + hexadecimal(job.checksum()) + "\"" : "";
-  return write(options, "{" + job.about() + graph_bytes + "\"counters\": " + (counted ? counters.json() : "null") +
+  return write(options, "{" + job.about() + memory + "\"counters\": " + (counted ? counters.json() : "null") +
                             ", \"blocks\": [" + blocks + "]" + sum + "}");
 }

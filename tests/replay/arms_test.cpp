@@ -1,5 +1,8 @@
 // Steps with and without replay are compared while the job runs, and the better way is kept.
+#include <random>
+
 #include "replay/pace.h"
+#include "replay/replay_share.h"
 #include "tests/replay/engine_fixture.h"
 
 namespace refrain::tests {
@@ -79,6 +82,60 @@ TEST_F(Arms, without_the_governor_everything_is_replayed) {
   EXPECT_GE(graph_launches(200), 200);
   replay::ArmVerdict verdict;
   EXPECT_FALSE(program->engine->verdict(verdict));
+}
+
+// Each step has its kernels in another order, but for a few at its end: most of what is recorded never comes again.
+TEST_F(Arms, work_that_does_not_repeat_is_left_alone_until_it_does) {
+  std::mt19937 random(1);
+  auto mixed_step = [&] {
+    for (std::uint64_t number = 0; number < kernels; ++number)
+      program->launch(200 + (number < kernels - 12 ? random() % kernels : number), {memory + 4096 * number, 5});
+    program->synchronize();
+    executed();
+  };
+  auto times = [&] {
+    capture::CountersRecord record;
+    program->engine->counters(record);
+    for (const auto& cause : record.regions.front().fallbacks) {
+      if (cause.reason == capture::Reason::little_repeats) return cause.count;
+    }
+    return std::uint64_t{0};
+  };
+  mixed_step();
+  int rounds = 1;
+  for (; times() == 0 && rounds < 1000; ++rounds) mixed_step();
+  ASSERT_EQ(times(), 1u);
+  EXPECT_LT(rounds, 200);
+  EXPECT_TRUE(program->engine->passes(true)) << "nothing but a pass-through is left of a call";
+  for (int number = 0; number < 20'000 && graph_launches(1) == 0; ++number) {
+  }
+  EXPECT_GE(graph_launches(100), 100) << "it was looked at again";
+  EXPECT_EQ(times(), 1u);
+}
+
+TEST(ReplayShare, leaves_alone_what_hardly_repeats_for_longer_each_time) {
+  constexpr std::int64_t step_ns = 10'000'000;
+  constexpr std::uint64_t operations = 150;
+  replay::ReplayShare share;
+  std::int64_t now = 1;
+  std::uint64_t seen = 0, replayed = 0;
+  auto rest_after = [&](std::uint64_t replayed_of_a_step, std::uint64_t period, int most = 10'000) {
+    for (int step = 1; step <= most; ++step) {
+      now += step_ns;
+      seen += operations;
+      replayed += replayed_of_a_step;
+      if (const std::int64_t rest = share.rest_ns(now, seen, replayed, period); rest != 0) return rest / step_ns / step;
+    }
+    return std::int64_t{0};
+  };
+  for (const std::int64_t times : {4, 8, 16, 32, 32}) {
+    EXPECT_NEAR(static_cast<double>(rest_after(10, operations)), static_cast<double>(times), 1);
+    share.rested(now, seen, replayed);
+  }
+  EXPECT_EQ(rest_after(20, operations, 640), 0) << "one in eight is enough";
+  EXPECT_EQ(rest_after(10, operations), 4) << "and what was before is forgotten";
+  EXPECT_EQ(rest_after(0, 0, 6000), 0) << "where no step is known it takes longer to be sure";
+  EXPECT_NE(rest_after(0, 0), 0);
 }
 
 /// Two lanes whose operations are fed by hand, on a clock that stands still unless told.

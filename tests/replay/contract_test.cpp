@@ -307,5 +307,38 @@ TEST_F(Engine, without_memory_for_sequences_or_graphs_everything_passes) {
   EXPECT_EQ(RecordingDriver::calls["cuGraphInstantiateWithFlags"], 0);
 }
 
+// A variant grows where it is cut; what is taken off the sum when it goes is what it had come to.
+TEST_F(Engine, the_host_memory_of_variants_adds_up) {
+  auto host_bytes = [&] {
+    capture::CountersRecord record;
+    program->engine->counters(record);
+    EXPECT_EQ(record.total.host_bytes, record.regions.front().host_bytes);
+    return record.total.host_bytes;
+  };
+  auto interrupted = [&] {
+    program->in_region([&] {
+      for (std::uint64_t number = 0; number < 130; ++number) {
+        if (number == 65) program->engine->order_all(EntryPoint::cuMemAlloc_v2);
+        program->launch(first, {number, 10});
+      }
+    });
+  };
+  policy::Settings settings = Program::region_settings();
+  settings.segment_max = 200;
+  start(settings);
+  program->in_region([&] {
+    for (std::uint64_t number = 0; number < 130; ++number) program->launch(first, {number, 10});
+  });
+  program->synchronize();
+  const std::uint64_t whole = host_bytes();
+  EXPECT_GT(whole, 130 * sizeof(capture::Operation));
+  for (int round = 0; round < 6; ++round) interrupted();
+  program->synchronize();
+  EXPECT_GT(host_bytes(), whole) << "cut";
+  program->engine->code_unloads(1);
+  EXPECT_EQ(program->counters().variants, 0u);
+  EXPECT_EQ(host_bytes(), 0u);
+}
+
 }  // namespace
 }  // namespace refrain::tests
