@@ -236,6 +236,11 @@ Variant* Engine::Impl::settle(Region& region, OpenRegion& pass, bool& is_new_sho
 
 void Engine::Impl::finish(OpenRegion& pass, bool may_build) noexcept {
   Region& region = *pass.region;
+  // Many ranges have no operation of their own.
+  if (pass.state == OpenRegion::State::choosing && pass.counters.calls == 0) {
+    passes.fetch_add(1, std::memory_order_relaxed);
+    return log_counters_when_due();
+  }
   if (pass.epoch != epoch.load(std::memory_order_acquire)) demote(pass);
   if (pass.state == OpenRegion::State::matching && pass.cursor < pass.variant->sequence.size()) {
     flush_pass(pass, Reason::sequence_shorter, "the end of the region");
