@@ -226,7 +226,8 @@ def main():
     parser.add_argument("--full", action="store_true", help="every error, and more numbers")
     parser.add_argument("--iterations", type=int, default=12)
     parser.add_argument("--policy", default="replay")
-    parser.add_argument("--jobs", type=int, default=max(2, os.cpu_count() or 2))
+    parser.add_argument("--jobs", type=int, default=2 * (os.cpu_count() or 1),
+                        help="at once; some wait for what never comes")
     parser.add_argument("--timeout", type=int, default=30)
     # A cuMemHostUnregister that fails does not wait, and a program that goes on all the same races with the device.
     parser.add_argument("--skip", nargs="*", default=["cuGetProcAddress_v2", "cuMemHostUnregister"],

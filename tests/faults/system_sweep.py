@@ -93,7 +93,8 @@ def main():
     parser.add_argument("--full", action="store_true", help="more numbers")
     parser.add_argument("--iterations", type=int, default=12)
     parser.add_argument("--policy", default="replay")
-    parser.add_argument("--jobs", type=int, default=max(2, os.cpu_count() or 2))
+    parser.add_argument("--jobs", type=int, default=2 * (os.cpu_count() or 1),
+                        help="at once; some wait for what never comes")
     parser.add_argument("--timeout", type=int, default=30)
     return Sweep(parser.parse_args()).run()
 

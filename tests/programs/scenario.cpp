@@ -45,10 +45,17 @@ MappedFlag::MappedFlag() {
 MappedFlag::~MappedFlag() { CALL(cuMemFreeHost, host_); }
 
 bool MappedFlag::wait(unsigned value) const {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  using namespace std::chrono_literals;
+  const auto began = std::chrono::steady_clock::now();
   while (get() < value) {
-    if (std::chrono::steady_clock::now() > end) return false;
-    sched_yield();
+    const auto waited = std::chrono::steady_clock::now() - began;
+    if (waited > 5s) return false;
+    // What comes at all comes soon: a program that waits in vain leaves the processor to others.
+    if (waited < 5ms) {
+      sched_yield();
+    } else {
+      std::this_thread::sleep_for(100us);
+    }
   }
   return true;
 }

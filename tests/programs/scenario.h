@@ -80,7 +80,8 @@ class MappedFlag {
   CUdeviceptr device() const { return device_; }
   void set(unsigned value) const { __atomic_store_n(host_, value, __ATOMIC_RELEASE); }
   unsigned get() const { return __atomic_load_n(host_, __ATOMIC_ACQUIRE); }
-  /// Spins, without any driver call, until the device has written `value` or more. False after ten seconds.
+  /// Spins, without any driver call, until the device has written `value` or more. False after five seconds;
+  /// a program that is not told twice gives up.
   bool wait(unsigned value) const;
 
  private:
