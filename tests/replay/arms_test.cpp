@@ -12,9 +12,8 @@ class Arms : public Engine {
  protected:
   static constexpr std::uint64_t kernels = 96;  // a step is not looked for in fewer than 64
   void SetUp() override {
-    policy::Settings settings;
-    settings.automatic = true;
-    settings.max_hold_us = 10'000'000;
+    policy::Settings settings = Program::automatic_settings();
+    settings.governor = true;
     start(settings);
     for (std::uint64_t kernel = 0; kernel < kernels; ++kernel) RecordingDriver::add_function(200 + kernel, {8, 8});
     RecordingDriver::takes["cuLaunchKernel"] = 3'000;
@@ -72,10 +71,7 @@ TEST_F(Arms, replay_that_costs_more_than_it_saves_is_given_up) {
 
 TEST_F(Arms, without_the_governor_everything_is_replayed) {
   program = nullptr;
-  policy::Settings settings;
-  settings.automatic = true;
-  settings.governor = false;
-  start(settings);
+  start(Program::automatic_settings());
   for (std::uint64_t kernel = 0; kernel < kernels; ++kernel) RecordingDriver::add_function(200 + kernel, {8, 8});
   RecordingDriver::takes["cuGraphLaunch"] = 100'000;
   graph_launches(100);

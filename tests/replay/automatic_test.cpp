@@ -7,27 +7,19 @@
 namespace refrain::tests {
 namespace {
 
-policy::Settings automatic_settings() {
-  policy::Settings settings;
-  settings.automatic = true;
-  settings.governor = false;
-  settings.max_hold_us = 10'000'000;
-  return settings;
-}
-
 /// A training step of many kernels, none of them in a range.
 class Automatic : public Engine {
  protected:
   static constexpr std::uint64_t kernels = 40, spare = 900;
   void SetUp() override {
-    start(automatic_settings());
+    start(Program::automatic_settings());
     for (std::uint64_t kernel = 0; kernel < kernels; ++kernel) RecordingDriver::add_function(200 + kernel, {8, 8});
     for (std::uint64_t kernel = 0; kernel < 20; ++kernel) RecordingDriver::add_function(spare + kernel, {8});
   }
   /// The same with kernel `spare` kept eager by the policy, as collectives are.
   void start_with_an_eager_kernel() {
     program = nullptr;
-    policy::Settings settings = automatic_settings();
+    policy::Settings settings = Program::automatic_settings();
     settings.operations.push_back({"kernel_900", policy::Action::eager});
     start(settings);
     for (std::uint64_t kernel = 0; kernel < kernels; ++kernel) RecordingDriver::add_function(200 + kernel, {8, 8});
@@ -175,7 +167,7 @@ class AutomaticLayers : public Automatic {
  protected:
   static constexpr std::uint64_t first = 1000, in_layer = 12, layers = 12, operations = 2 * layers * in_layer;
   void SetUp() override {
-    policy::Settings settings = automatic_settings();
+    policy::Settings settings = Program::automatic_settings();
     settings.max_graph_mib = 256;  // a graph for each address a layer has
     start(settings);
     for (std::uint64_t kernel = 0; kernel < 2 * in_layer; ++kernel)

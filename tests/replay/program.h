@@ -21,11 +21,22 @@ class Program {
     engine = std::make_unique<replay::Engine>(driver, settings, nullptr);
   }
 
-  static policy::Settings region_settings() {
+  /// The timer and the issue thread stay out of tests that are not about them.
+  static policy::Settings quiet_settings() {
     policy::Settings settings;
+    settings.max_hold_us = 10'000'000;
+    settings.issue_thread = false;
+    return settings;
+  }
+  static policy::Settings region_settings() {
+    policy::Settings settings = quiet_settings();
     settings.regions.push_back({"region", "region"});
-    settings.max_hold_us = 10'000'000;  // the timer stays out of tests that are not about it,
-    settings.issue_thread = false;      // and so does the other thread
+    return settings;
+  }
+  static policy::Settings automatic_settings() {
+    policy::Settings settings = quiet_settings();
+    settings.automatic = true;
+    settings.governor = false;
     return settings;
   }
 

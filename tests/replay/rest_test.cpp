@@ -16,9 +16,7 @@ class AutomaticRest : public Engine {
  protected:
   static constexpr std::uint64_t kernels = 40;
   void start_with(std::uint32_t max_hold_us) {
-    policy::Settings settings;
-    settings.automatic = true;
-    settings.governor = false;
+    policy::Settings settings = Program::automatic_settings();
     settings.max_hold_us = max_hold_us;
     settings.segment_max = 8;
     start(settings);
