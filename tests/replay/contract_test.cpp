@@ -315,25 +315,26 @@ TEST_F(Engine, the_host_memory_of_variants_adds_up) {
     EXPECT_EQ(record.total.host_bytes, record.regions.front().host_bytes);
     return record.total.host_bytes;
   };
-  auto interrupted = [&] {
+  // Five segments, however slow the machine is.
+  constexpr std::uint64_t operations = 130, of_segment = 26;
+  auto interrupted = [&](std::uint64_t before) {
     program->in_region([&] {
-      for (std::uint64_t number = 0; number < 130; ++number) {
-        if (number == 65) program->engine->order_all(EntryPoint::cuMemAlloc_v2);
+      for (std::uint64_t number = 0; number < operations; ++number) {
+        if (number == before) program->engine->order_all(EntryPoint::cuMemAlloc_v2);
         program->launch(first, {number, 10});
       }
     });
+    program->synchronize();
   };
   policy::Settings settings = Program::region_settings();
-  settings.segment_max = 200;
+  settings.segment_max = 32;
   start(settings);
-  program->in_region([&] {
-    for (std::uint64_t number = 0; number < 130; ++number) program->launch(first, {number, 10});
-  });
-  program->synchronize();
+  interrupted(operations);
   const std::uint64_t whole = host_bytes();
-  EXPECT_GT(whole, 130 * sizeof(capture::Operation));
-  for (int round = 0; round < 6; ++round) interrupted();
-  program->synchronize();
+  EXPECT_GT(whole, operations * sizeof(capture::Operation));
+  for (std::uint64_t place = of_segment / 2; place < operations; place += of_segment) {
+    for (int round = 0; round < 6; ++round) interrupted(place);
+  }
   EXPECT_GT(host_bytes(), whole) << "cut";
   program->engine->code_unloads(1);
   EXPECT_EQ(program->counters().variants, 0u);
