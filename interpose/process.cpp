@@ -35,9 +35,8 @@ void abandon_child() noexcept {
   if (process->log != nullptr) process->log->abandon();
 }
 
-/// The longest that the end of the process is delayed for the log. A few milliseconds are enough, but a disk that is
-/// busy makes a write wait for more than a second, and without its last counters a log says little.
-constexpr std::chrono::milliseconds log_patience{4000};
+/// The longest that the end of the process is delayed for the log.
+constexpr std::chrono::milliseconds log_patience{1000};
 
 void report(Running& process) {
   capture::CountersRecord counters;
