@@ -10,6 +10,7 @@ import xml.etree.ElementTree
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
+import check  # noqa: E402
 import perf_process  # noqa: E402
 import perf_report  # noqa: E402
 import plot_perf  # noqa: E402
@@ -124,6 +125,19 @@ class Report(unittest.TestCase):
         self.assertEqual(DEFAULT[-1], "gpt2_compiled")  # slow to start
         for plan in JOBS.values():
             self.assertLessEqual({direction for _, direction, _ in plan.targets}, {"least", "most"})
+
+
+class Memory(unittest.TestCase):
+    def test_what_the_tool_says_under_refrain_is_held_against_the_bare_run(self):
+        clean, faults = ["ERROR SUMMARY: 0 errors"], ["ERROR SUMMARY: 10 errors"]
+        for bare, refrain, differs in ((clean, clean, False), (faults, faults, False), (clean, faults, True),
+                                       (faults, clean, True), (clean, [], True), ([], [], False), ([], clean, False),
+                                       ([], faults, True)):
+            self.assertIs(check.memory_differs(bare, refrain), differs, (bare, refrain))
+
+    def test_a_program_that_hangs_takes_its_children_with_it(self):
+        code, output = check.run_whole(["sh", "-c", "echo said; sleep 60 & wait"], None, 0.5)
+        self.assertEqual((code, output.splitlines()[0]), (124, "said"))
 
 
 if __name__ == "__main__":
