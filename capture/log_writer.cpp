@@ -23,6 +23,17 @@ using Clock = std::chrono::steady_clock;
 /// Longer waits would overflow the clock, and nobody waits so long.
 constexpr std::chrono::milliseconds longest_wait = std::chrono::hours(24);
 
+/// Waits for `reached` as long as `timeout`, in short turns: while the process or its machine stands still a deadline
+/// passes although nobody could have written anything; so it costs one turn, and what is left is waited for.
+template <typename Reached>
+void wait_patiently(std::condition_variable& condition, std::unique_lock<std::mutex>& lock,
+                    std::chrono::milliseconds timeout, Reached reached) {
+  constexpr std::chrono::milliseconds turn(20);
+  for (auto left = std::min(timeout, longest_wait); left > left.zero(); left -= turn) {
+    if (condition.wait_for(lock, std::min(left, turn), reached)) return;
+  }
+}
+
 /// Room that is kept for the last line, which says that the log is full.
 constexpr std::uint64_t last_line_bytes = 256;
 
@@ -264,8 +275,7 @@ bool LogWriter::flush(std::chrono::milliseconds timeout) noexcept {
   State& state = *state_;
   std::unique_lock lock(state.mutex);
   const std::uint64_t target = state.accepted, dropped_before = state.dropped;
-  state.from_thread.wait_for(lock, std::min(timeout, longest_wait),
-                             [&] { return state.done >= target || state.finished; });
+  wait_patiently(state.from_thread, lock, timeout, [&] { return state.done >= target || state.finished; });
   return state.done >= target && state.dropped == dropped_before && !state.ended_early;
 }
 
@@ -277,7 +287,7 @@ bool LogWriter::close(std::chrono::milliseconds timeout) noexcept {
   state.closing = true;
   if (!state.started) return true;
   state.to_thread.notify_all();
-  state.from_thread.wait_for(lock, std::min(timeout, longest_wait), [&] { return state.finished; });
+  wait_patiently(state.from_thread, lock, timeout, [&] { return state.finished; });
   state.hurry = true;
   return state.finished && state.dropped == dropped_before && !state.ended_early;
 }

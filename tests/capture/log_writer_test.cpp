@@ -314,6 +314,31 @@ TEST(LogWriter, close_is_bounded_when_the_disk_hangs) {
   EXPECT_EQ(log.content(), "");
 }
 
+// A machine that is suspended, or so busy that nothing of the process runs.
+TEST(LogWriter, time_in_which_the_process_stands_still_does_not_count) {
+  HangingLog log;
+  Warnings warnings;
+  while (!log_threads().empty())
+    std::this_thread::sleep_for(1ms);  // of earlier tests: a child may start no thread then
+  const pid_t child = fork();
+  if (child == 0) {
+    LogWriter writer(options_for(log.name(), warnings));
+    writer.write(message("late"));
+    _exit(writer.close(4s) ? 0 : 1);
+  }
+  std::this_thread::sleep_for(500ms);
+  kill(child, SIGSTOP);
+  std::this_thread::sleep_for(4s);
+  log.release();
+  kill(child, SIGCONT);
+  int status = -1;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  close(open(log.name().c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));  // the reader ends, whatever the child did
+  EXPECT_EQ(split_lines(log.content()).size(), 1U);
+}
+
 TEST(LogWriter, many_threads_write_whole_lines) {
   const TemporaryFolder folder;
   Warnings warnings;
