@@ -131,7 +131,10 @@ Decision Engine::Impl::follow_automatic(const Call& call, Thread& thread, OpenRe
   }
   if (pass.state == OpenRegion::State::matching) {
     const Verdict verdict = expect(call, pass, lane);
-    if (!verdict.equal) lose_place(pass, verdict.reason);
+    if (!verdict.equal)
+      lose_place(pass, verdict.reason);
+    else if (ordered && is_broken(pass) && begins_again(call, pass, lane))
+      lose_place(pass, Reason::early_order);
   }
   if (pass.state != OpenRegion::State::matching) {
     thread.after_token = token_of(call);
@@ -313,10 +316,22 @@ void Engine::Impl::end_piece_of(Thread& thread) noexcept {
   if (pass->state == OpenRegion::State::matching && pass->cursor != 0) lose_place(*pass, Reason::early_order);
 }
 
+bool Engine::Impl::is_broken(OpenRegion& pass) noexcept {
+  Variant& variant = *pass.variant;
+  if (pass.cursor == variant.sequence.size()) return false;
+  const Segment& segment = variant.segment_of(pass.cursor);
+  if (segment.state != Segment::State::built || segment.first == pass.cursor) return false;
+  if (pass.holding == nullptr) return true;
+  const std::lock_guard guard(pass.holding->lock);
+  return pass.holding->holder != &pass;
+}
+
 // The operation that comes is another one: what is held is issued, and the trail goes on from here.
 void Engine::Impl::lose_place(OpenRegion& pass, Reason reason) noexcept {
   Region& region = *pass.region;
   Variant& left = *pass.variant;
+  // What is issued before a call that orders is noted there, now or when it was issued.
+  const bool noted = is_broken(pass) || (reason == Reason::early_order && pass.holding != nullptr);
   if (pass.steps != nullptr && reason != Reason::early_order) pass.steps->places.left(pass.position, left.structure());
   flush_pass(pass, reason, nullptr);
   launch_handed_of(pass);  // what comes now passes, or begins another piece
@@ -324,7 +339,7 @@ void Engine::Impl::lose_place(OpenRegion& pass, Reason reason) noexcept {
   for (std::uint32_t index = first; index < pass.cursor; ++index) region.trail->push(left.tokens[index]);
   {
     const std::lock_guard guard(region.lock);
-    left.note_interruption(pass.cursor);
+    if (!noted) left.note_interruption(pass.cursor);
     learn_cut(left);
     region.last = nullptr;
   }

@@ -170,9 +170,19 @@ CUresult build_graph(const Driver& driver, Variant& variant, Segment& segment) n
     return result;
   }
   variant.clear_marks(segment);
-  segment.bytes = estimated_graph_bytes(segment.count);
+  segment.bytes = estimated_graph_bytes(variant.sequence, segment);
   segment.state = Segment::State::built;
   return CUDA_SUCCESS;
+}
+
+std::uint64_t estimated_graph_bytes(const capture::Sequence& sequence, const Segment& segment) noexcept {
+  constexpr std::uint64_t graph = 112 << 10, node = 2304, small = 1024;  // parameters that a node has room for
+  std::uint64_t bytes = graph;
+  for (std::uint32_t index = segment.first; index < segment.first + segment.count; ++index) {
+    const std::uint64_t parameters = sequence.operations[index].byte_count;
+    bytes += node + (parameters > small ? (parameters - small) * 9 / 4 : 0);
+  }
+  return bytes;
 }
 
 }  // namespace refrain::replay

@@ -70,10 +70,8 @@ CUDA_MEMCPY3D copy_values(const capture::Sequence& sequence, const capture::Oper
 /// Patches every changed node of `segment` and marks it unchanged. On an error the rest stays marked.
 CUresult patch(const Driver& driver, Variant& variant, Segment& segment, std::uint64_t& patched) noexcept;
 
-/// Device memory that the driver takes for a graph of `nodes` nodes, in bytes: an estimate from public measurements
-/// (about 10 KiB a kernel node and 64 KiB a graph), used for the cap.
-constexpr std::uint64_t estimated_graph_bytes(std::uint32_t nodes) noexcept {
-  return 65536 + std::uint64_t{10240} * nodes;
-}
+/// Device memory that the driver takes for the graph of `segment`, in bytes: an estimate used for the cap, from
+/// cuMemGetInfo on driver 580 (docs/measurements.md). It is never below what was seen there.
+std::uint64_t estimated_graph_bytes(const capture::Sequence& sequence, const Segment& segment) noexcept;
 
 }  // namespace refrain::replay

@@ -1,6 +1,7 @@
 // Which variant a pass follows: at its first operation, and when an operation is not the expected one.
 #include <algorithm>
 #include <mutex>
+#include <span>
 
 #include "replay/engine_impl.h"
 
@@ -67,6 +68,22 @@ bool Engine::Impl::begins(const Call& call, const Variant& variant, const Region
                           const Lane& lane) const noexcept {
   return !variant.busy && !variant.dropped && role_fits(variant, 0, lane) &&
          compare(call, variant, 0, region.rule).equal && (settings.patch || same_bytes(call, variant, 0));
+}
+
+template <typename Call>
+bool Engine::Impl::begins_again(const Call& call, OpenRegion& pass, Lane& lane) noexcept {
+  Region& region = *pass.region;
+  const std::span followed(pass.variant->tokens.data(), pass.cursor);
+  const std::uint64_t context = region.trail->context(token_of(call), followed);
+  const StepPlace* const in_step = pass.steps != nullptr ? pass.steps->places.find(pass.steps->position()) : nullptr;
+  bool found = false;
+  const std::lock_guard guard(region.lock);
+  pass.variant->busy = false;  // it may begin here itself
+  region.for_each_at(context, [&](const Variant& variant) {
+    found |= is_built(variant) && begins(call, variant, region, lane) && may_begin(in_step, variant);
+  });
+  pass.variant->busy = true;
+  return found;
 }
 
 template <typename Call>
@@ -184,6 +201,7 @@ bool Engine::Impl::switch_variant(const Call& call, OpenRegion& pass, Lane& lane
 
 #define INSTANTIATE(Call)                                                                                     \
   template bool Engine::Impl::begins(const Call&, const Variant&, const Region&, const Lane&) const noexcept; \
+  template bool Engine::Impl::begins_again(const Call&, OpenRegion&, Lane&) noexcept;                         \
   template Variant* Engine::Impl::likeliest(const Call&, Region&, Lane&, std::uint64_t, const StepPlace*,     \
                                             Variant*&) noexcept;                                              \
   template Verdict Engine::Impl::expect(const Call&, OpenRegion&, Lane&) noexcept;                            \

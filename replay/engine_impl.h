@@ -160,6 +160,8 @@ struct Engine::Impl : ProcessGlance {
   /// Builds what a piece asked for when it ended. No lock may be held.
   void build_when_due(OpenRegion& pass) noexcept;
   void lose_place(OpenRegion& pass, capture::Reason reason) noexcept;
+  /// The segment that the pass is in was issued before it was complete: the rest of it can only pass.
+  static bool is_broken(OpenRegion& pass) noexcept;
   void begin_piece(OpenRegion& pass) noexcept;
   static bool rests(OpenRegion& pass) noexcept;
   bool make_room_for_variant(Region& region) noexcept;
@@ -182,6 +184,9 @@ struct Engine::Impl : ProcessGlance {
   /// True when the call may be the first operation of the variant.
   template <typename Call>
   bool begins(const Call& call, const Variant& variant, const Region& region, const Lane& lane) const noexcept;
+  /// A piece that has a graph begins with this call, in the midst of the one that the automatic pass follows.
+  template <typename Call>
+  bool begins_again(const Call& call, OpenRegion& pass, Lane& lane) noexcept;
   static constexpr unsigned surely_same = 75;  ///< percent of the addresses
   /// The variant that this call most likely begins, among those that begin at `context`, or nullptr. `oldest`: one that
   /// would do, not built yet. The region's lock must be held.

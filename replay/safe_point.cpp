@@ -67,7 +67,7 @@ bool Engine::Impl::build(Region& region, Variant& variant) noexcept {
   }
   for (Segment& segment : variant.segments) {
     if (segment.state != Segment::State::waits) continue;
-    if (!make_room(estimated_graph_bytes(segment.count), variant)) {
+    if (!make_room(estimated_graph_bytes(variant.sequence, segment), variant)) {
       region.note(Reason::memory_limit, variant.id, segment.first);
       // What could make room grows old slowly: a look at every variant at each safe point would find nothing.
       const std::lock_guard guard(region.lock);

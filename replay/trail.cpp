@@ -1,5 +1,6 @@
 #include "replay/trail.h"
 
+#include <algorithm>
 #include <new>
 #include <utility>
 
@@ -37,11 +38,13 @@ std::uint64_t token_of(const MemsetCall& call) noexcept {
 
 std::uint64_t token_of(const CopyCall&) noexcept { return mix(copy_seed) | 1; }
 
-std::uint64_t Trail::context(std::uint64_t token) const noexcept {
+std::uint64_t Trail::context(std::uint64_t token, std::span<const std::uint64_t> followed) const noexcept {
+  const std::size_t fresh = std::min(followed.size(), last_.size());
   std::uint64_t result = token;
   // The oldest first; its place in the ring does not matter, its distance to the operation that comes does.
-  for (unsigned index = 0; index < last_.size(); ++index)
+  for (std::size_t index = fresh; index < last_.size(); ++index)
     result = result * 0x9e3779b97f4a7c15 + last_[(next_ + index) % last_.size()];
+  for (const std::uint64_t word : followed.last(fresh)) result = result * 0x9e3779b97f4a7c15 + word;
   return mix(result) | 1;
 }
 

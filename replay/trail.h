@@ -9,6 +9,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include "replay/engine.h"
 
@@ -35,8 +36,8 @@ class Trail {
   /// How many operations make a context.
   static constexpr unsigned context_length = 6;
 
-  /// The context of an operation that comes now.
-  std::uint64_t context(std::uint64_t token) const noexcept;
+  /// The context of an operation that comes now, or after those that were `followed` and are not pushed yet.
+  std::uint64_t context(std::uint64_t token, std::span<const std::uint64_t> followed = {}) const noexcept;
   /// The operation has come.
   void push(std::uint64_t token) noexcept;
   /// The name of the place where an operation comes after no matter what.

@@ -259,6 +259,34 @@ TEST_F(Automatic, one_kernel_again_and_again) {
   EXPECT_TRUE(compared());
 }
 
+// Turns that are measured between two events, after two that are not. The first event comes in the midst of a piece,
+// and so do the ends, in three of 22 turns: no reason to cut it, and what comes after the event is replayed again at
+// once.
+TEST_F(Automatic, a_piece_that_is_interrupted_begins_again) {
+  constexpr std::uint64_t operations = 64, skipped = 2, measured = 20;
+  auto turns = [&](std::uint64_t count) {
+    for (std::uint64_t number = 0; number < count * operations; ++number)
+      program->launch(200, {memory, number % operations}, 4);
+  };
+  auto block = [&] {
+    turns(skipped);
+    program->synchronize();
+    program->launch(200, {memory, 5});  // the same kernel with another grid
+    program->engine->order_stream(nullptr, replay::EntryPoint::cuEventRecord);
+    turns(measured);
+    program->engine->order_stream(nullptr, replay::EntryPoint::cuEventRecord);
+    program->synchronize();
+  };
+  for (int number = 0; number < 10; ++number) block();
+  constexpr std::uint64_t blocks = 20;
+  const std::uint64_t found = replayed([&] {
+    for (std::uint64_t number = 0; number < blocks; ++number) block();
+  });
+  EXPECT_GE(found, blocks * (skipped + measured) * operations * 99 / 100);
+  EXPECT_EQ(total().graphs, total().variants) << "none was cut";
+  EXPECT_TRUE(compared());
+}
+
 TEST_F(Automatic, random_order_costs_nothing_but_eager_calls) {
   std::uint64_t state = 1;
   for (int number = 0; number < 5000; ++number) {

@@ -6,9 +6,11 @@
 
 #include "capture/sequence.h"
 #include "replay/attributes.h"
+#include "replay/build.h"
 #include "replay/lock.h"
 #include "replay/match.h"
 #include "replay/step_places.h"
+#include "replay/trail.h"
 #include "replay/variant.h"
 
 namespace refrain::tests {
@@ -94,6 +96,30 @@ TEST(Variant, a_segment_that_takes_too_long_is_halved_until_it_is_short) {
   EXPECT_TRUE(variant.note_expiry(0)) << "short: the region has to rest";
   EXPECT_TRUE(variant.note_expiry(0));
   EXPECT_EQ(replay::Variant::wanted_cut(variant.segments.front()), 0u);
+}
+
+// What cuMemGetInfo showed on an H200 with driver 580 (docs/measurements.md): the cap must hold, and not waste much.
+TEST(Graph, its_device_memory_is_estimated_from_above) {
+  struct Seen {
+    std::uint32_t parameter_bytes, nodes, kib;
+  };
+  constexpr Seen seen[] = {{64, 1, 112},    {64, 2, 114},   {64, 4, 120},    {64, 8, 130},   {64, 16, 148},
+                           {64, 32, 184},   {64, 64, 256},  {480, 8, 130},   {480, 64, 256}, {1024, 8, 130},
+                           {1024, 32, 184}, {2048, 8, 138}, {2048, 32, 216}, {4000, 8, 180}, {4000, 32, 384}};
+  for (const Seen& graph : seen) {
+    capture::Sequence sequence;
+    auto function = std::make_shared<capture::Function>();
+    Operation operation;
+    operation.function = function.get();
+    const std::vector<std::byte> parameters(graph.parameter_bytes);
+    for (std::uint32_t index = 0; index < graph.nodes; ++index) sequence.append(operation, parameters, {});
+    sequence.functions.push_back(function);
+    replay::Variant variant(std::move(sequence), 0, 1, 64);
+    ASSERT_EQ(variant.segments.size(), 1u);
+    const std::uint64_t estimated = replay::estimated_graph_bytes(variant.sequence, variant.segments[0]);
+    EXPECT_GE(estimated, std::uint64_t{graph.kib} << 10) << graph.parameter_bytes << ", " << graph.nodes;
+    EXPECT_LE(estimated, (std::uint64_t{graph.kib} << 10) * 5 / 4) << graph.parameter_bytes << ", " << graph.nodes;
+  }
 }
 
 TEST(Sequence, structure_tells_prefixes_apart_and_ignores_bytes) {
@@ -207,6 +233,20 @@ TEST(Lock, excludes) {
   one.join();
   other.join();
   EXPECT_EQ(counter, 40000);
+}
+
+TEST(Trail, a_context_is_the_same_whether_operations_were_pushed_or_are_followed) {
+  for (const std::size_t count : {0, 1, 3, 5, 6, 9}) {
+    replay::Trail pushed, following;
+    for (std::uint64_t token = 1; token <= 7; ++token) pushed.push(token), following.push(token);
+    std::vector<std::uint64_t> followed;
+    for (std::uint64_t token = 0; token < count; ++token) followed.push_back(100 + token), pushed.push(100 + token);
+    EXPECT_EQ(following.context(50, followed), pushed.context(50)) << count;
+    EXPECT_NE(following.context(51, followed), pushed.context(50)) << count;
+    if (count != 0) {
+      EXPECT_NE(following.context(50), pushed.context(50)) << count;
+    }
+  }
 }
 
 TEST(StepPlaces, what_was_left_twice_may_not_begin_there_until_it_is_complete_again) {
