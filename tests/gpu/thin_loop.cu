@@ -93,12 +93,15 @@ __global__ void adam(float* p, bf16* copy, const Gradient* gradient, float* firs
   if (copy != nullptr) copy[i] = __float2bfloat16(p[i]);
 }
 
-/// Keeps a block busy for so many clock cycles, then counts: `values[index]` tells how often it ran.
+/// Loads, keeps a block busy until so many clock cycles are over, then stores: `values[index]` tells how often it ran.
+/// The load lies within the cycles, so that the kernel's own work is known: what comes on top is the gap.
 __global__ void spin(unsigned* values, int index, long long cycles) {
   const long long began = clock64();
+  const bool counts = blockIdx.x == 0 && threadIdx.x == 0;
+  const unsigned before = counts ? *static_cast<volatile unsigned*>(values + index) : 0;
   while (clock64() - began < cycles) {
   }
-  if (blockIdx.x == 0 && threadIdx.x == 0) values[index] = values[index] * 3 + index + 1;
+  if (counts) values[index] = before * 3 + index + 1;
 }
 
 template <class T>
