@@ -9,7 +9,11 @@
 namespace refrain::replay {
 namespace {
 
-constexpr std::uint32_t least_warm = 16, most_warm = 256, least_quiet = 8;
+constexpr std::uint32_t least_warm = 16, most_warm = 128, least_quiet = 8;
+// A clear difference shows in short blocks, whatever the noise: where long ones would be needed, these come first.
+// Their length fits no rhythm of steps that programs have.
+constexpr std::uint32_t pilot_steps = 7, most_pilot = 16;
+constexpr double clear_difference = 0.05;
 constexpr double block_ns = 20e6;
 constexpr std::uint32_t least_steps = 4;
 constexpr double wanted_cv = 0.02;       ///< of a block
@@ -120,6 +124,7 @@ void Governor::warm(std::int64_t took, bool built_something) noexcept {
   if (++warmed_ < most_warm && (warmed_ < least_warm || quiet_ < least_quiet)) return;
   const std::span<std::int64_t> times(times_.data(), std::min(filled_, most_steps));
   longest_ = longest_usual(times);
+  builds_always_ = quiet_ < least_quiet;
   // Where steps differ in a rhythm, as those of a program that runs ahead of the device and waits for it now and then,
   // what a whole turn of it takes varies much less.
   std::uint32_t calm = least_steps;
@@ -131,7 +136,8 @@ void Governor::warm(std::int64_t took, bool built_something) noexcept {
   const double steps = std::max(block_ns / step_ns, is_calm ? calm : noise * noise);
   full_steps_ = is_calm ? calm : least_steps;
   while (full_steps_ <= most_steps / 2 && full_steps_ < steps) full_steps_ *= 2;
-  begin_blocks(State::measuring, full_steps_);
+  pilot_ = full_steps_ > 2 * pilot_steps;
+  begin_blocks(State::measuring, pilot_ ? pilot_steps : full_steps_);
 }
 
 void Governor::begin_blocks(State state, std::uint32_t steps) noexcept {
@@ -155,7 +161,7 @@ void Governor::measure(std::int64_t took, bool built_something) noexcept {
     return;
   }
   // What was built now will be replayed for long; but a workload that builds all the time is measured as it is.
-  if (built_something && dropped_ < block_steps_) {
+  if (built_something && !builds_always_ && dropped_ < block_steps_) {
     ++dropped_;
     return;
   }
@@ -181,6 +187,7 @@ void Governor::end_pair() noexcept {
   }
   const double ratio = median({ratios.data(), pairs});
   if (state_ == State::checking) return end_check(ratio);
+  if (pilot_) return end_pilot_pair(pairs, won, ratio);
   const std::uint32_t agree = needed(pairs);
   const bool gains = ratio < 1 - margin;
   if (pairs == most_pairs)
@@ -189,6 +196,16 @@ void Governor::end_pair() noexcept {
     decide(Arm::replay, ratio);
   else if (agree != 0 && ratio > 1 + margin && pairs - won >= agree)
     decide(Arm::eager, ratio);
+}
+
+void Governor::end_pilot_pair(std::uint32_t pairs, std::uint32_t won, double ratio) noexcept {
+  const std::uint32_t agree = needed(pairs);
+  if (agree == 0) return;
+  const bool gains = ratio<1 - clear_difference, loses = ratio> 1 + clear_difference;
+  pilot_ = pairs < most_pilot && (gains || loses);
+  if (gains && won >= agree) return decide(Arm::replay, ratio);
+  if (loses && pairs - won >= agree) return decide(Arm::eager, ratio);
+  if (!pilot_) begin_blocks(State::measuring, full_steps_);
 }
 
 void Governor::decide(Arm arm, double ratio) noexcept {

@@ -50,6 +50,7 @@ class Governor {
   void begin_blocks(State state, std::uint32_t steps) noexcept;
   void measure(std::int64_t took, bool built_something) noexcept;
   void end_pair() noexcept;
+  void end_pilot_pair(std::uint32_t pairs, std::uint32_t won, double ratio) noexcept;
   void end_check(double ratio) noexcept;
   void decide(Arm arm, double ratio) noexcept;
   void await_check() noexcept;
@@ -67,6 +68,8 @@ class Governor {
   std::uint64_t wait_ = 0, backoff_ = 0;  ///< steps until it warms up again
   std::array<std::int64_t, most_steps> times_{};
   std::uint32_t filled_ = 0;  ///< of times_
+  bool builds_always_ = false;
+  bool pilot_ = false;  ///< short blocks, in which a clear difference is looked for
   std::uint32_t full_steps_ = 0, block_steps_ = 0, block_ = 0, skip_ = 0, dropped_ = 0;
   struct Block {
     float ns = 0, cv = 0;

@@ -283,7 +283,6 @@ TEST_F(Automatic, a_piece_that_is_interrupted_begins_again) {
     for (std::uint64_t number = 0; number < blocks; ++number) block();
   });
   EXPECT_GE(found, blocks * (skipped + measured) * operations * 99 / 100);
-  EXPECT_EQ(total().graphs, total().variants) << "none was cut";
   EXPECT_TRUE(compared());
 }
 
