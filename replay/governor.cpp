@@ -201,11 +201,14 @@ void Governor::end_pair() noexcept {
 void Governor::end_pilot_pair(std::uint32_t pairs, std::uint32_t won, double ratio) noexcept {
   const std::uint32_t agree = needed(pairs);
   if (agree == 0) return;
-  const bool gains = ratio<1 - clear_difference, loses = ratio> 1 + clear_difference;
-  pilot_ = pairs < most_pilot && (gains || loses);
-  if (gains && won >= agree) return decide(Arm::replay, ratio);
-  if (loses && pairs - won >= agree) return decide(Arm::eager, ratio);
-  if (!pilot_) begin_blocks(State::measuring, full_steps_);
+  const bool gains = ratio < 1 - clear_difference;
+  const bool loses = ratio > 1 + clear_difference;
+  const bool agreed = (gains && won >= agree) || (loses && pairs - won >= agree);
+  pilot_ = !agreed && (gains || loses) && pairs < most_pilot;
+  if (agreed)
+    decide(gains ? Arm::replay : Arm::eager, ratio);
+  else if (!pilot_)
+    begin_blocks(State::measuring, full_steps_);
 }
 
 void Governor::decide(Arm arm, double ratio) noexcept {

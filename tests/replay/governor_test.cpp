@@ -242,6 +242,23 @@ TEST(Governor, a_clear_difference_is_seen_soon) {
   }
 }
 
+// The short blocks are over with the verdict: what is measured later may be a small difference.
+TEST(Governor, a_clear_verdict_leaves_nothing_behind) {
+  for (unsigned seed = 1; seed <= 20; ++seed) {
+    Job job = job_of(0.2, 0.15);
+    job.step_ms = 60;
+    Simulation simulation(job, seed);
+    ASSERT_EQ(simulation.decide().arm, Arm::replay);
+    simulation.job.gain = -0.03;
+    simulation.job.cv = 0.01;
+    while (simulation.governor.verdict().phase == ArmVerdict::Phase::decided && simulation.steps < 50'000)
+      simulation.step();
+    const std::uint64_t before = simulation.governor.verdict().steps_measured;
+    EXPECT_EQ(simulation.decide().arm, Arm::eager) << seed;
+    EXPECT_LE(simulation.governor.verdict().steps_measured - before, 8u * 2 * 64) << seed;
+  }
+}
+
 TEST(Governor, a_gain_that_becomes_a_loss_is_noticed) {
   for (const double loss : {0.2, 0.05, 0.02}) {
     std::uint64_t slowest = 0;
