@@ -2,62 +2,10 @@
 #include <algorithm>
 #include <string_view>
 
-#include "tests/replay/engine_fixture.h"
+#include "tests/replay/automatic_fixture.h"
 
 namespace refrain::tests {
 namespace {
-
-/// A training step of many kernels, none of them in a range.
-class Automatic : public Engine {
- protected:
-  static constexpr std::uint64_t kernels = 40, spare = 900;
-  void SetUp() override {
-    start(Program::automatic_settings());
-    for (std::uint64_t kernel = 0; kernel < kernels; ++kernel) RecordingDriver::add_function(200 + kernel, {8, 8});
-    for (std::uint64_t kernel = 0; kernel < 20; ++kernel) RecordingDriver::add_function(spare + kernel, {8});
-  }
-  /// The same with kernel `spare` kept eager by the policy, as collectives are.
-  void start_with_an_eager_kernel() {
-    program = nullptr;
-    policy::Settings settings = Program::automatic_settings();
-    settings.operations.push_back({"kernel_900", policy::Action::eager});
-    start(settings);
-    for (std::uint64_t kernel = 0; kernel < kernels; ++kernel) RecordingDriver::add_function(200 + kernel, {8, 8});
-    RecordingDriver::add_function(spare, {8});
-  }
-  void one(std::uint64_t kernel, std::uint64_t scalar = 5) {
-    program->launch(200 + kernel, {memory + 4096 * kernel, scalar});
-  }
-  void step(std::uint64_t scalar = 5, std::uint64_t from = 0, std::uint64_t to = kernels) {
-    for (std::uint64_t kernel = from; kernel < to; ++kernel) one(kernel, scalar);
-  }
-  void steps(int count, std::uint64_t scalar = 5) {
-    for (int number = 0; number < count; ++number) {
-      step(scalar);
-      program->synchronize();
-    }
-  }
-  /// Operations replayed while `body` runs.
-  template <typename Body>
-  std::uint64_t replayed(Body body) {
-    const std::uint64_t before = total().replayed;
-    body();
-    return total().replayed - before;
-  }
-  capture::RegionCounters total() {
-    capture::CountersRecord record;
-    program->engine->counters(record);
-    EXPECT_EQ(record.total.calls, record.total.held + record.total.passed);
-    EXPECT_EQ(record.total.held, record.total.replayed + record.total.flushed);
-    capture::RegionCounters sum;
-    sum.calls = record.total.calls;
-    sum.replayed = record.total.replayed;
-    sum.patched = record.total.patched;
-    sum.variants = record.total.variants;
-    sum.graphs = record.total.graphs;
-    return sum;
-  }
-};
 
 TEST_F(Automatic, a_step_that_repeats_is_replayed_whole) {
   steps(6);
@@ -161,71 +109,6 @@ TEST_F(Automatic, gradient_accumulation_and_layers_share_places) {
   EXPECT_TRUE(compared());
 }
 
-/// Layers of one structure, as a transformer has them: each operation has a weight of its layer, an activation that
-/// comes back in each `period`-th step, and a workspace that all share.
-class AutomaticLayers : public Automatic {
- protected:
-  static constexpr std::uint64_t first = 1000, in_layer = 12, layers = 12, operations = 2 * layers * in_layer;
-  void SetUp() override {
-    policy::Settings settings = Program::automatic_settings();
-    settings.max_graph_mib = 256;  // a graph for each address a layer has
-    start(settings);
-    for (std::uint64_t kernel = 0; kernel < 2 * in_layer; ++kernel)
-      RecordingDriver::add_function(first + kernel, {8, 8, 8});
-  }
-  void layer(std::uint64_t number, std::uint64_t from, std::uint64_t activations) {
-    for (std::uint64_t kernel = 0; kernel < in_layer; ++kernel) {
-      const std::uint64_t place = number * in_layer + kernel;
-      program->launch(first + from + kernel,
-                      {memory + 0x1000 * place, memory + 0x1000000 + 0x1000 * place + activations, memory + 0x8000000});
-    }
-  }
-  void many(int steps, std::uint64_t period) {
-    for (int number = 0; number < steps; ++number, ++count_) {
-      const std::uint64_t activations = 0x200000 * (count_ % period);
-      for (std::uint64_t each = 0; each < layers; ++each) layer(each, 0, activations);
-      for (std::uint64_t each = layers; each-- > 0;) layer(each, in_layer, activations);
-      if (count_ % 4 == 3) program->synchronize();
-    }
-  }
-  double patched_share(int steps, std::uint64_t period) {
-    const std::uint64_t before = total().patched;
-    const std::uint64_t found = replayed([&] { many(steps, period); });
-    EXPECT_GE(found, static_cast<std::uint64_t>(steps) * operations * 97 / 100);
-    return static_cast<double>(total().patched - before) / static_cast<double>(found);
-  }
-
- private:
-  std::uint64_t count_ = 0;
-};
-
-TEST_F(AutomaticLayers, addresses_that_come_back_need_no_patch) {
-  for (const std::uint64_t period : {1u, 2u, 3u, 7u}) {
-    SetUp();
-    many(60, period);
-    EXPECT_LE(patched_share(21, period), 0.1) << "period " << period;
-    EXPECT_TRUE(compared());
-  }
-}
-
-TEST_F(AutomaticLayers, addresses_that_never_come_back_are_patched_and_nothing_grows) {
-  many(60, 1 << 20);
-  const std::uint64_t variants = total().variants, builds = RecordingDriver::calls["cuGraphInstantiateWithFlags"];
-  EXPECT_GE(patched_share(20, 1 << 20), 0.5);
-  EXPECT_EQ(total().variants, variants);
-  EXPECT_EQ(RecordingDriver::calls["cuGraphInstantiateWithFlags"], static_cast<int>(builds));
-  EXPECT_TRUE(compared());
-}
-
-TEST_F(AutomaticLayers, graphs_for_addresses_that_have_not_come_back_are_given_up) {
-  many(60, 1 << 20);
-  const std::uint64_t graphs = total().graphs;
-  many(400, 1 << 20);
-  EXPECT_LE(total().graphs, graphs / 2);
-  EXPECT_GE(patched_share(20, 1 << 20), 0.5);
-  EXPECT_TRUE(compared());
-}
-
 TEST_F(Automatic, pieces_that_the_first_steps_cut_short_grow_together) {
   auto with_allocations = [&](bool allocates) {
     for (std::uint64_t kernel = 0; kernel < kernels; ++kernel) {
@@ -296,24 +179,6 @@ TEST_F(Automatic, random_order_costs_nothing_but_eager_calls) {
   program->synchronize();
   EXPECT_TRUE(compared());
   EXPECT_LE(total().variants, 64u);
-}
-
-TEST_F(Automatic, addresses_that_never_return_do_not_fill_the_memory) {
-  std::uint64_t base = memory;
-  auto moving = [&] {
-    for (std::uint64_t kernel = 0; kernel < kernels; ++kernel) program->launch(200 + kernel, {base + 4096 * kernel, 5});
-    base += 1 << 20;
-    program->synchronize();
-  };
-  for (int number = 0; number < 300; ++number) moving();
-  const std::uint64_t variants = total().variants, builds = RecordingDriver::calls["cuGraphInstantiateWithFlags"];
-  EXPECT_EQ(replayed([&] {
-              for (int number = 0; number < 100; ++number) moving();
-            }),
-            100 * kernels);
-  EXPECT_EQ(total().variants, variants);
-  EXPECT_EQ(RecordingDriver::calls["cuGraphInstantiateWithFlags"], static_cast<int>(builds));
-  EXPECT_TRUE(compared());
 }
 
 TEST_F(Automatic, a_call_that_orders_in_the_midst_splits_the_piece_for_good) {
