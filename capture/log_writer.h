@@ -42,7 +42,7 @@ class LogWriter {
   /// Queues the record; false when it was dropped. The header and the counters at exit find the queue never full.
   bool write(LogRecord&& record) noexcept;
   /// Waits until everything queued before is in the file. False when the time was too short, a record was dropped
-  /// meanwhile, or the file has failed or is full.
+  /// meanwhile, or the file has failed or is full. Time in which the process stands still does not count.
   bool flush(std::chrono::milliseconds timeout) noexcept;
   /// As flush(), and ends the thread. What is not written in time is dropped. Later records are dropped.
   bool close(std::chrono::milliseconds timeout) noexcept;
