@@ -1,6 +1,6 @@
-// Prints, when the library is built, what it exports: `map` a version script, `assembly` the driver's names, each a
-// jump through the table of hooks. One list and one classification decide about both. `names` is the whole list, for
-// tests.
+// Prints, when the library is built, what it exports: `map` a version script, with names that are given added;
+// `assembly` the driver's names, each a jump through the table of hooks. One list and one classification decide about
+// both. `names` is the whole list, for tests.
 #include <cstdio>
 #include <cstring>
 
@@ -17,10 +17,11 @@ void for_each_export(Print print) {
   }
 }
 
-void print_map() {
+void print_map(char** more) {
   std::puts("{\n  global:\n    dlsym;");
   std::puts("    InitializeInjectionNvtx;\n    InitializeInjectionNvtx2;\n    InitializeInjectionNvtxExtension;");
   std::puts("    refrain_pause;\n    refrain_resume;\n    refrain_stats;");
+  for (; *more != nullptr; ++more) std::printf("    %s;\n", *more);
   for_each_export([](const char* name, unsigned) { std::printf("    %s;\n", name); });
   std::puts("  local:\n    *;\n};");
 }
@@ -39,14 +40,14 @@ void print_assembly() {
 }  // namespace
 
 int main(int count, char** arguments) {
-  if (count == 2 && std::strcmp(arguments[1], "map") == 0) {
-    print_map();
+  if (count >= 2 && std::strcmp(arguments[1], "map") == 0) {
+    print_map(arguments + 2);
   } else if (count == 2 && std::strcmp(arguments[1], "assembly") == 0) {
     print_assembly();
   } else if (count == 2 && std::strcmp(arguments[1], "names") == 0) {
     for (const char* name : entry_point_names) std::puts(name);
   } else {
-    std::fputs("usage: list_exports map|assembly|names\n", stderr);
+    std::fputs("usage: list_exports map [NAME...]|assembly|names\n", stderr);
     return 2;
   }
   return 0;

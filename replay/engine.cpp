@@ -284,7 +284,6 @@ void Engine::pause() noexcept {
 void Engine::resume() noexcept {
   if (impl_ == nullptr) return;
   impl_->epoch.fetch_add(1, std::memory_order_acq_rel);  // open passes have missed calls
-  impl_->was_resumed.store(true, std::memory_order_relaxed);
   impl_->pauses.fetch_sub(1, std::memory_order_acq_rel);
 }
 

@@ -88,11 +88,10 @@ struct Engine::Impl : ProcessGlance {
   /// Steps when what open passes rely on may have changed. No two engines of a process ever have the same one.
   std::atomic<std::uint64_t> epoch{1};
   std::atomic<bool> device_failed{false};
-  std::atomic<bool> was_resumed{false};
   /// True when nothing is issued at all (planted_bug.h).
   bool drops() const noexcept {
-    return planted_bug == PlantedBug::dropped_launch && was_resumed.load(std::memory_order_relaxed) &&
-           pauses.load(std::memory_order_relaxed) == 0;
+    if constexpr (planted_bug != PlantedBug::dropped_launch) return false;
+    return launches_drop.load(std::memory_order_relaxed) && pauses.load(std::memory_order_relaxed) == 0;
   }
   std::atomic<int> captures_active{0};
   /// That wait for the issue thread. It looks at this word again and again, and at nothing that each call writes.

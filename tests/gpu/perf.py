@@ -189,7 +189,7 @@ def of_job(runner, name):
         if not library.exists():
             result["notes"].append(f"bound left out: no {library.name} in the build")
         else:
-            raw = attempt("bound", lambda: runner.times(name, library, "bound", ["--no-counters"]))
+            raw = attempt("bound", lambda: runner.times(name, library, "bound", ["--bound"]))
             if raw:
                 result["bound_figures"] = raw.get("figures") or summarise(raw)
     if "exact" in options.parts:

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """One performance job in a process of its own: times in interleaved blocks, or a checksum after so many steps.
 
-Run by perf.py. Times need refrain_pause and refrain_resume, of Refrain or of the library of the bound; both arms share
-warm-up, clocks, allocator and machine, so that their ratio is the library's effect alone.
+Run by perf.py. Times need refrain_pause and refrain_resume, and with --bound refrain_drop, of the library of the bound;
+all arms share warm-up, clocks, allocator and machine, so that their ratios are the library's effect alone.
 """
 
 import argparse
 import gc
+import itertools
 import json
 import sys
 import time
@@ -24,7 +25,7 @@ def parse():
     parser.add_argument("--block-steps", type=int, default=10)
     parser.add_argument("--skip", type=int, default=2, help="steps after a change of arm that are not timed")
     parser.add_argument("--warm-up", type=int, default=60)
-    parser.add_argument("--no-counters", action="store_true", help="the library counts nothing: the one of the bound")
+    parser.add_argument("--bound", action="store_true", help="a third arm, in which launches are dropped")
     parser.add_argument("--bare", action="store_true", help="no library at all: both arms are the same; to try a job")
     parser.add_argument("--device", default="cuda", choices=["cuda", "cpu"])
     parser.add_argument("--tiny", action="store_true", help="a small model, to try a job")
@@ -72,20 +73,19 @@ def block(job, steps):
 def measure(job, control, options):
     """Raw measurement (perf_statistics.py) of a job that is warm."""
     blocks, counters = [], None
-    for pair in range(max(1, options.steps // options.block_steps)):
-        # The order of the arms changes, so that a drift does not favour one.
-        for arm in ("eager", "replay") if pair % 2 == 0 else ("replay", "eager"):
-            if arm == "eager":
-                control.pause()
+    # The order of the arms changes, so that a drift does not favour one.
+    orders = itertools.cycle(itertools.permutations(("eager", "replay", "bound") if options.bound else ("eager", "replay")))
+    for _, order in zip(range(max(1, options.steps // options.block_steps)), orders):
+        for arm in order:
+            control.begin(arm)
             for _ in range(options.skip):
                 job.step()
             job.wait()
             before = control.statistics()
             blocks.append({"arm": arm, **block(job, options.block_steps)})
             after = control.statistics()
-            if arm == "eager":
-                control.resume()
-            elif before and after:
+            control.end(arm)
+            if arm == "replay" and before and after:
                 counters = add(counters, difference(after, before))
     raw = {"blocks": blocks, "counters": counters}
     last = control.statistics()
@@ -97,10 +97,10 @@ def measure(job, control, options):
 class NoLibrary:
     """Stands for the library where there is none."""
 
-    def pause(self):
+    def begin(self, arm):
         pass
 
-    resume = pause
+    end = begin
 
     def statistics(self):
         return None
@@ -120,10 +120,11 @@ def main():
             job.step()
         job.wait()
         control = NoLibrary() if options.bare else Control()
-        if not options.bare and control.functions["refrain_pause"] is None:
-            print("no library with refrain_pause is loaded", file=sys.stderr)
+        wanted = "refrain_drop" if options.bound else "refrain_pause"
+        if not options.bare and control.functions[wanted] is None:
+            print(f"no library with {wanted} is loaded", file=sys.stderr)
             return 2
-        if not options.bare and not options.no_counters and not control.loaded():
+        if not options.bare and not control.loaded():
             print("Refrain is loaded, but off in this process", file=sys.stderr)
             return 2
         gc.collect()
@@ -133,7 +134,7 @@ def main():
         result["figures"] = summarise(result)
         result["measuring_s"] = time.perf_counter() - ready
     # After dropped launches the numbers mean nothing, and reading them may fail.
-    if not options.no_counters:
+    if not options.bound:
         result["checksum"] = job.finish()
     result["process_s"] = time.perf_counter() - began
     with open(options.out, "w", encoding="utf-8") as file:

@@ -4,7 +4,7 @@ import datetime
 import json
 
 from perf_plan import JOBS
-from perf_statistics import gain_share, judge
+from perf_statistics import judge
 
 COLUMNS = ("job", "eager ms", "replay ms", "ratio", "bound", "share of gain", "replayed", "patched", "ops a graph",
            "CV eager, steps / blocks", "CV replay", "target", "reached", "exact")
@@ -12,17 +12,12 @@ SYMBOLS = {"least": ">=", "most": "<="}
 
 
 def complete(result):
-    """Adds what needs more than one run: bound, share of the gain, the verdict."""
-    figures = dict(result.get("figures") or {})
+    """Adds what needs more than one run: the bound with the share of its gain, from the process of its own, in which
+    all three arms ran; the verdict."""
     bound = result.get("bound_figures")
-    if figures and bound:
-        figures["bound_ratio"] = bound["ratio"]
-        share = gain_share(figures["ratio"], bound["ratio"])
-        if share is not None:
-            figures["gain_share"] = share
-        share = gain_share(figures["quiet_ratio"], bound["quiet_ratio"])
-        if share is not None:
-            figures["quiet_gain_share"] = share
+    figures = dict(result.get("figures") or bound or {})
+    if bound:
+        figures.update({key: bound[key] for key in ("bound_ratio", "gain_share", "quiet_gain_share") if key in bound})
     if figures:
         result["figures"] = figures
     result["targets"] = judge(figures, JOBS[result["job"]].targets)
@@ -79,9 +74,10 @@ def line(result):
                      f"CV of steps {f['cv_eager']:.1%} and {f['cv_replay']:.1%}, of blocks "
                      f"{f['cv_blocks_eager']:.1%} and {f['cv_blocks_replay']:.1%}")
     if "bound_ratio" in f:
-        parts.append(f"bound {f['bound_ratio']:.4f}, share of gain {shown(f.get('gain_share'), '{:.1%}') or 'none'}")
-    if "quiet_gain_share" in f:
-        parts.append(f"quiet steps: ratio {f['quiet_ratio']:.4f}, share of gain {f['quiet_gain_share']:.1%}")
+        b = result["bound_figures"]
+        parts.append(f"in one process eager {b['eager_ms']:.3f} ms, replay {b['ratio']:.4f}, bound {b['bound_ratio']:.4f}, "
+                     f"share of gain {shown(f.get('gain_share'), '{:.1%}') or 'none'} (of quiet steps "
+                     f"{shown(f.get('quiet_gain_share'), '{:.1%}') or 'none'})")
     if "replayed" in f:
         parts.append(f"replayed {f['replayed']:.2%}, held {f['held']:.2%}, patched {f['patched']:.1%}, "
                      f"{f['operations_per_graph']:.1f} ops a graph, graphs {f.get('graph_bytes', 0) / 2**20:.1f} MiB, "

@@ -1,7 +1,8 @@
 """What interleaved blocks of steps say. Pure: raw measurements in, figures out. Units: ms, fractions, bytes.
 
 A raw measurement is {"blocks": [{"arm", "ms_per_step", "steps_ms"}, ...] in the order of their running, "counters":
-sums over the replay blocks or None}. The program in C++ writes the same.
+sums over the replay blocks or None}; arms are eager, replay and, under the library of the bound, bound. The program in
+C++ writes the same.
 """
 
 import statistics
@@ -58,11 +59,24 @@ def summarise(raw):
         figures[f"steps_{arm}"] = len(steps)
         figures[f"quiet_{arm}_ms"] = quiet(steps)
     figures["quiet_ratio"] = figures["quiet_replay_ms"] / figures["quiet_eager_ms"]
+    figures.update(gain(raw, figures))
     figures.update(shares(raw.get("counters")))
     figures.update({key: raw[key] for key in ("graph_bytes", "host_bytes") if key in raw})
     if "spin_us" in raw:
         figures.update(gaps(raw, figures))
     return figures
+
+
+def gain(raw, figures):
+    """What dropped launches take, of eager, and the part of their gain that replay has; empty without that arm."""
+    bound = of_arm(raw, "bound", "ms_per_step")
+    if not bound:
+        return {}
+    ratios = {"bound_ratio": statistics.median(bound) / figures["eager_ms"],
+              "quiet_bound_ratio": quiet(sum(of_arm(raw, "bound", "steps_ms"), [])) / figures["quiet_eager_ms"]}
+    shares = {"gain_share": gain_share(figures["ratio"], ratios["bound_ratio"]),
+              "quiet_gain_share": gain_share(figures["quiet_ratio"], ratios["quiet_bound_ratio"])}
+    return {**ratios, **{name: share for name, share in shares.items() if share is not None}}
 
 
 def gaps(raw, figures):

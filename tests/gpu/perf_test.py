@@ -16,22 +16,21 @@ import perf_report  # noqa: E402
 import plot_perf  # noqa: E402
 from perf_plan import DEFAULT, JOBS  # noqa: E402
 from perf_statistics import add, gain_share, judge, quiet, summarise  # noqa: E402
-from refrain_control import FIELDS  # noqa: E402
+from refrain_control import FIELDS, Arms  # noqa: E402
 
 
-def raw(eager, replay, **more):
-    blocks = []
-    for e, r in zip(eager, replay):
-        blocks += [{"arm": "replay", "ms_per_step": r, "steps_ms": [r, r]},
-                   {"arm": "eager", "ms_per_step": e, "steps_ms": [e, e]}]
+def raw(eager, replay, bound=(), **more):
+    blocks = [{"arm": arm, "ms_per_step": ms, "steps_ms": [ms, ms]}
+              for arm, times in (("eager", eager), ("replay", replay), ("bound", bound)) for ms in times]
     return {"blocks": blocks, "counters": None, **more}
 
 
-class FakeLibrary:
-    """Counts 10 calls a step, 9 of them replayed when not paused."""
+class FakeLibrary(Arms):
+    """Counts 10 calls a step, 9 of them replayed when not paused; and the steps of each arm."""
 
     def __init__(self):
-        self.paused, self.totals = 0, dict.fromkeys(FIELDS, 0)
+        self.paused, self.drops, self.totals = 0, False, dict.fromkeys(FIELDS, 0)
+        self.steps = dict.fromkeys(("eager", "replay", "bound"), 0)
 
     def pause(self):
         self.paused += 1
@@ -39,10 +38,15 @@ class FakeLibrary:
     def resume(self):
         self.paused -= 1
 
+    def drop(self, on):
+        assert self.paused
+        self.drops = on
+
     def statistics(self):
         return dict(self.totals)
 
     def step(self):
+        self.steps["eager" if self.paused else "bound" if self.drops else "replay"] += 1
         self.totals["calls"] += 10
         self.totals["passed"] += 10 if self.paused else 1
         for name in ("held", "replayed"):
@@ -79,6 +83,11 @@ class Statistics(unittest.TestCase):
     def test_share_of_gain(self):
         self.assertAlmostEqual(gain_share(0.82, 0.8), 0.9)
         self.assertIsNone(gain_share(0.9, 1.0))
+        figures = summarise(raw([10, 20, 10], [8.2, 16, 8.2], [8, 8, 9]))
+        self.assertEqual(figures["bound_ratio"], 0.8)
+        self.assertAlmostEqual(figures["gain_share"], 0.9)
+        self.assertNotIn("gain_share", summarise(raw([10], [9], [10])))
+        self.assertNotIn("bound_ratio", summarise(raw([10], [9])))
 
     def test_verdicts(self):
         wanted = (("ratio", "most", 0.5), ("replayed", "least", 0.97), ("gain_share", "least", 0.9))
@@ -91,18 +100,27 @@ class Statistics(unittest.TestCase):
 class Protocol(unittest.TestCase):
     def test_only_replay_blocks_are_counted(self):
         job = FakeLibrary()
-        measured = perf_process.measure(job, job, types.SimpleNamespace(steps=20, block_steps=5, skip=2))
+        measured = perf_process.measure(job, job, types.SimpleNamespace(steps=20, block_steps=5, skip=2, bound=False))
         self.assertEqual([block["arm"] for block in measured["blocks"]], ["eager", "replay", "replay", "eager"] * 2)
         self.assertEqual(job.paused, 0)
         self.assertEqual(measured["counters"]["calls"], 200)
         figures = summarise(measured)
         self.assertEqual((figures["replayed"], figures["operations_per_graph"]), (0.9, 3.0))
+        self.assertEqual(job.steps, {"eager": 28, "replay": 28, "bound": 0})
+
+    def test_all_three_arms_run_in_every_order(self):
+        job = FakeLibrary()
+        measured = perf_process.measure(job, job, types.SimpleNamespace(steps=12, block_steps=2, skip=0, bound=True))
+        arms = [block["arm"] for block in measured["blocks"]]
+        self.assertEqual(len({tuple(arms[at:at + 3]) for at in range(0, 18, 3)}), 6)
+        self.assertEqual((job.steps, job.paused, job.drops), ({"eager": 12, "replay": 12, "bound": 12}, 0, False))
+        self.assertEqual(measured["counters"]["calls"], 120)
 
 
 class Report(unittest.TestCase):
     def results(self):
         return [perf_report.complete({"job": "gpt2", "notes": [], "figures": summarise(raw([10], [8.2])),
-                                      "bound_figures": summarise(raw([10], [8]))}),
+                                      "bound_figures": summarise(raw([20], [16.4], [16]))}),
                 perf_report.complete({"job": "thin", "notes": ["times failed: no nvcc"]})]
 
     def test_table_and_lines(self):

@@ -10,13 +10,33 @@ class Statistics(ctypes.Structure):
     _fields_ = [("size", ctypes.c_size_t)] + [(name, ctypes.c_uint64) for name in FIELDS]
 
 
-class Control:
+class Arms:
+    """How the steps of a comparison run: "eager", under "replay", or with dropped launches as the "bound"; by pause(),
+    resume() and drop() of a subclass."""
+
+    def begin(self, arm):
+        if arm != "replay":
+            self.pause()
+        if arm == "bound":
+            self.drop(True)
+            self.resume()
+
+    def end(self, arm):
+        if arm == "bound":
+            self.pause()
+            self.drop(False)
+        if arm != "replay":
+            self.resume()
+
+
+class Control(Arms):
     """Looks the functions up in the global scope, where a preloaded library stands."""
 
     def __init__(self):
         scope = ctypes.CDLL(None)
-        self.functions = {name: getattr(scope, name, None) for name in ("refrain_pause", "refrain_resume", "refrain_stats")}
-        for name in ("refrain_pause", "refrain_resume"):
+        names = ("refrain_pause", "refrain_resume", "refrain_stats", "refrain_drop")
+        self.functions = {name: getattr(scope, name, None) for name in names}
+        for name in ("refrain_pause", "refrain_resume", "refrain_drop"):
             if self.functions[name] is not None:
                 self.functions[name].restype = None
 
@@ -28,6 +48,10 @@ class Control:
 
     def resume(self):
         self.functions["refrain_resume"]()
+
+    def drop(self, on):
+        """Of the library of the bound only: whether launches are dropped from now on. While paused."""
+        self.functions["refrain_drop"](int(on))
 
     def statistics(self):
         """The totals since the process began, or None where Refrain is not loaded or off."""

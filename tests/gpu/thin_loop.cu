@@ -1,11 +1,11 @@
 // A training loop with next to no host code: what is left of a step when launching is nearly all the host does.
 //
 //   thin_loop [--mode train|queue] [--steps N] [--block-steps N] [--skip N] [--warm-up N] [--stream] [--exact] [--bare]
-//             [--no-counters] --out FILE
+//             [--bound] --out FILE
 //
 // Mode train: 24 layers of 256x512 activations, bfloat16 cuBLAS products, small kernels between, Adam. Mode queue:
-// short kernels that follow each other in a full queue, timed by events. Blocks of steps run eagerly and under replay
-// in turn; FILE gets one line of JSON, the raw measurement of perf_statistics.py. With --exact: only --steps steps and
+// short kernels that follow each other in a full queue, timed by events. Blocks of steps run eagerly and under replay,
+// with --bound with dropped launches as well, in turn; FILE gets one line of JSON, the raw measurement of perf_statistics.py. With --exact: only --steps steps and
 // the checksum.
 #include <cublas_v2.h>
 #include <cuda_bf16.h>

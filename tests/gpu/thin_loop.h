@@ -5,6 +5,7 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -29,7 +30,7 @@ class Job {
 };
 
 struct Options {
-  bool queue = false, own_stream = false, exact = false, bare = false, counters = true;
+  bool queue = false, own_stream = false, exact = false, bare = false, bound = false;
   int steps = 1000, block_steps = 50, skip = 5, warm_up = 200;
   const char* out = nullptr;
 };
@@ -45,8 +46,8 @@ inline Options parse(int count, char** words) {
       options.exact = true;
     else if (word == "--bare")
       options.bare = true;
-    else if (word == "--no-counters")
-      options.counters = false;
+    else if (word == "--bound")
+      options.bound = true;
     else if (word == "--mode")
       ++i, options.queue = std::string_view(value) == "queue";
     else if (word == "--steps")
@@ -109,12 +110,28 @@ class Counters {
   refrain_statistics sum_{};
 };
 
+/// How steps run; `bound`: with dropped launches.
+enum class Arm { eager, replay, bound };
+constexpr const char* arm_names[] = {"eager", "replay", "bound"};
+
 /// Refrain, or the library of the bound, or nothing.
 struct Library {
   void (*pause)() = reinterpret_cast<void (*)()>(dlsym(RTLD_DEFAULT, "refrain_pause"));
   void (*resume)() = reinterpret_cast<void (*)()>(dlsym(RTLD_DEFAULT, "refrain_resume"));
+  void (*drop)(int) = reinterpret_cast<void (*)(int)>(dlsym(RTLD_DEFAULT, "refrain_drop"));
   int (*stats)(refrain_statistics*) = reinterpret_cast<int (*)(refrain_statistics*)>(dlsym(RTLD_DEFAULT,
                                                                                            "refrain_stats"));
+
+  void begin(Arm arm) const {
+    if (pause == nullptr || arm == Arm::replay) return;
+    pause();
+    if (arm == Arm::bound) drop(1), resume();
+  }
+  void end(Arm arm) const {
+    if (pause == nullptr || arm == Arm::replay) return;
+    if (arm == Arm::bound) pause(), drop(0);
+    resume();
+  }
 
   bool read(refrain_statistics& statistics) const {
     statistics = {};
@@ -177,30 +194,32 @@ inline int run(Job& job, const Options& options) {
   job.wait();
   const Library library;
   refrain_statistics before{}, after{};
-  const bool active = library.pause != nullptr && (!options.counters || library.read(before));
+  const bool active = library.read(before) && (!options.bound || library.drop != nullptr);
   if (!active && !options.bare) {
-    std::fputs("thin_loop: no library with refrain_pause, or it is off\n", stderr);
+    std::fputs("thin_loop: no library with refrain_pause and, for --bound, refrain_drop, or it is off\n", stderr);
     return 2;
   }
   Counters counters;
   bool counted = false;
   std::string blocks;
-  for (int pair = 0; pair < options.steps / options.block_steps; ++pair) {
-    // The order of the arms changes, so that a drift does not favour one.
-    for (const bool replay : {pair % 2 != 0, pair % 2 == 0}) {
-      if (!replay && library.pause != nullptr) library.pause();
+  std::vector<Arm> arms = {Arm::eager, Arm::replay};
+  if (options.bound) arms.push_back(Arm::bound);
+  for (int round = 0; round < options.steps / options.block_steps; ++round) {
+    for (const Arm arm : arms) {
+      library.begin(arm);
       for (int i = 0; i < options.skip; ++i) job.step();
       job.wait();
       const bool read = library.read(before);
-      blocks += (blocks.empty() ? "" : ",\n ") + measure_block(job, options, replay ? "replay" : "eager");
-      if (replay && read && library.read(after)) counters.add(after, before), counted = true;
-      if (!replay && library.resume != nullptr) library.resume();
+      blocks += (blocks.empty() ? "" : ",\n ") + measure_block(job, options, arm_names[static_cast<int>(arm)]);
+      if (arm == Arm::replay && read && library.read(after)) counters.add(after, before), counted = true;
+      library.end(arm);
     }
+    std::next_permutation(arms.begin(), arms.end());  // so that a drift does not favour one
   }
   const std::string memory = library.read(after) ? "\"graph_bytes\": " + std::to_string(after.graph_bytes) +
                                                        ", \"host_bytes\": " + std::to_string(after.host_bytes) + ", "
                                                  : "";
-  const std::string sum = options.counters ? ", \"checksum\": \"" + hexadecimal(job.checksum()) + "\"" : "";
+  const std::string sum = !options.bound ? ", \"checksum\": \"" + hexadecimal(job.checksum()) + "\"" : "";
   return write(options, "{" + job.about() + memory + "\"counters\": " + (counted ? counters.json() : "null") +
                             ", \"blocks\": [" + blocks + "]" + sum + "}");
 }
