@@ -208,6 +208,7 @@ void Engine::Impl::find_place(const Call& call, std::uint64_t token, OpenRegion&
   Variant* chosen = likeliest(call, region, lane, context, in_step, oldest);
   if (chosen == nullptr && oldest == nullptr) chosen = begun_anywhere(call, token, region, lane, in_step);
   if (chosen != nullptr) {
+    chosen = launched_twin(call, region, lane, *chosen);
     chosen->busy = true;
     pass.variant = chosen;
     pass.state = OpenRegion::State::matching;
@@ -334,7 +335,7 @@ void Engine::Impl::lose_place(OpenRegion& pass, Reason reason) noexcept {
   const bool noted = is_broken(pass) || (reason == Reason::early_order && pass.holding != nullptr);
   if (pass.steps != nullptr && reason != Reason::early_order) pass.steps->places.left(pass.position, left.structure());
   flush_pass(pass, reason, nullptr);
-  launch_handed_of(pass);  // what comes now passes, or begins another piece
+  if (left.wants_cut()) launch_handed_of(pass);
   const std::uint32_t first = pass.cursor - std::min(pass.cursor, Trail::context_length - 1);
   for (std::uint32_t index = first; index < pass.cursor; ++index) region.trail->push(left.tokens[index]);
   {

@@ -128,6 +128,26 @@ Variant* Engine::Impl::likeliest(const Call& call, Region& region, Lane& lane, s
   return chosen != nullptr ? chosen : oldest_built;
 }
 
+// What comes again while it waits for the issue thread would have to be waited for: its shadow is needed until then.
+// Another one of its structure is patched for it meanwhile.
+template <typename Call>
+Variant* Engine::Impl::launched_twin(const Call& call, Region& region, Lane& lane, Variant& chosen) noexcept {
+  if (!chosen.in_use()) return &chosen;
+  Variant* twin = nullptr;
+  unsigned most_alike = 0;
+  region.for_each_at(chosen.context, [&](Variant& variant) {
+    if (variant.in_use() || !is_built(variant) || variant.structure() != chosen.structure()) return;
+    if (variant.sequence.size() != chosen.sequence.size() || !begins(call, variant, region, lane)) return;
+    const unsigned alike = likeness(call, variant, 0);
+    const bool better =
+        twin == nullptr || alike > most_alike || (alike == most_alike && variant.scratch > twin->scratch);
+    if (!better) return;
+    most_alike = alike;
+    twin = &variant;
+  });
+  return twin != nullptr ? twin : &chosen;
+}
+
 template <typename Call>
 void Engine::Impl::choose(const Call& call, OpenRegion& pass, Lane& lane) noexcept {
   Region& region = *pass.region;
@@ -164,6 +184,7 @@ void Engine::Impl::choose(const Call& call, OpenRegion& pass, Lane& lane) noexce
     ++region.causes[static_cast<std::size_t>(reason)];
     return;
   }
+  chosen = launched_twin(call, region, lane, *chosen);
   chosen->busy = true;
   pass.variant = chosen;
   pass.state = OpenRegion::State::matching;
@@ -204,6 +225,7 @@ bool Engine::Impl::switch_variant(const Call& call, OpenRegion& pass, Lane& lane
   template bool Engine::Impl::begins_again(const Call&, OpenRegion&, Lane&) noexcept;                         \
   template Variant* Engine::Impl::likeliest(const Call&, Region&, Lane&, std::uint64_t, const StepPlace*,     \
                                             Variant*&) noexcept;                                              \
+  template Variant* Engine::Impl::launched_twin(const Call&, Region&, Lane&, Variant&) noexcept;              \
   template Verdict Engine::Impl::expect(const Call&, OpenRegion&, Lane&) noexcept;                            \
   template void Engine::Impl::choose(const Call&, OpenRegion&, Lane&) noexcept;                               \
   template bool Engine::Impl::switch_variant(const Call&, OpenRegion&, Lane&, Reason) noexcept;

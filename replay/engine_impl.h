@@ -192,6 +192,9 @@ struct Engine::Impl : ProcessGlance {
   template <typename Call>
   Variant* likeliest(const Call& call, Region& region, Lane& lane, std::uint64_t context, const StepPlace* in_step,
                      Variant*& oldest) noexcept;
+  /// `chosen`, or one to patch in its stead while it is not launched yet. The region's lock must be held.
+  template <typename Call>
+  Variant* launched_twin(const Call& call, Region& region, Lane& lane, Variant& chosen) noexcept;
   template <typename Call>
   bool switch_variant(const Call& call, OpenRegion& pass, Lane& lane, capture::Reason reason) noexcept;
   bool role_fits(const Variant& variant, std::uint16_t role, const Lane& lane) const noexcept;
@@ -225,6 +228,9 @@ struct Engine::Impl : ProcessGlance {
   void count_memory(Variant& variant) noexcept;
   void drop_useless_copies(Region& region) noexcept;
   Variant* keep_addresses(Region& region, OpenRegion& pass, Variant& done) noexcept;
+  /// nullptr where there is no room for it.
+  Variant* add_copy(Region& region, OpenRegion& pass, const Variant& model) noexcept;
+  void add_twin_when_due(Region& region, OpenRegion& pass, Variant& done) noexcept;
   Variant* add_variant(Region& region, OpenRegion& pass, capture::Sequence&& sequence, const Variant* model) noexcept;
   void release(Region& region, Variant& variant) noexcept;
   void erase_dropped(Region& region) noexcept;

@@ -150,21 +150,32 @@ Variant* Engine::Impl::keep_addresses(Region& region, OpenRegion& pass, Variant&
       same = &known;
   });
   if (same != nullptr) return same;
+  const bool useful = region.addresses_return();
+  if (!useful) drop_useless_copies(region);
+  Variant* kept = useful ? add_copy(region, pass, done) : nullptr;
+  if (kept == nullptr) return &done;
+  kept->is_copy = true;
+  ++region.copies;
+  return kept;
+}
+
+// Copies may have half of the memory for graphs; the rest is for what has no graph at all.
+Variant* Engine::Impl::add_copy(Region& region, OpenRegion& pass, const Variant& model) noexcept try {
   Reason refused{};
   const bool room = graph_bytes.load(std::memory_order_relaxed) < (std::uint64_t{settings.max_graph_mib} << 19);
-  const bool useful = region.addresses_return();
   const bool full = region.is_automatic() ? !make_room_for_variant(region) : !may_record(region, refused);
-  if (!useful) drop_useless_copies(region);
-  if (!region.replays || !room || !useful || full) return &done;
-  try {
-    Variant* kept = add_variant(region, pass, done.sequence.prefix(done.sequence.size()), &done);
-    if (kept == nullptr) return &done;
-    kept->is_copy = true;
-    ++region.copies;
-    return kept;
-  } catch (const std::bad_alloc&) {
-    return &done;
-  }
+  if (!region.replays || !room || full) return nullptr;
+  return add_variant(region, pass, model.sequence.prefix(model.sequence.size()), &model);
+} catch (const std::bad_alloc&) {
+  return nullptr;
+}
+
+// What had to be waited for again and again gets a twin: one is launched while the other is filled.
+void Engine::Impl::add_twin_when_due(Region& region, OpenRegion& pass, Variant& done) noexcept {
+  constexpr std::uint32_t often = 4 * Variant::passes_of_a_wait;
+  if (done.waits_for_itself == 0 || --done.waits_for_itself < often) return;
+  done.waits_for_itself = 0;
+  add_copy(region, pass, done);
 }
 
 // A place where held calls had to be issued pass after pass is a cut that the recording did not show: another thread's
@@ -217,6 +228,7 @@ Variant* Engine::Impl::settle(Region& region, OpenRegion& pass, bool& is_new_sho
   if (pass.cursor == followed.sequence.size()) {
     const std::uint32_t size = followed.sequence.size();
     followed.scratch = 2 * pass.moved > size;
+    add_twin_when_due(region, pass, followed);
     const bool moved_much = 4 * pass.moved >= size;
     const bool looked_at = moved_much && region.looks_at_addresses(pass.number);
     if (!moved_much && std::exchange(followed.is_copy, false)) ++region.copies_used;

@@ -111,6 +111,7 @@ bool Engine::Impl::take(const Call& call, OpenRegion& pass, Lane& lane, CUresult
   const std::uint32_t index = pass.cursor;
   Segment& segment = variant.segment_of(index);
   if (segment.is_handed()) {  // from the last time round: the shadow is needed until it is launched
+    variant.waits_for_itself += Variant::passes_of_a_wait;
     const std::lock_guard guard(lane.lock);
     keep_error(launch_handed(lane));
   }

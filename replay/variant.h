@@ -120,6 +120,9 @@ class Variant {
   std::uint32_t moved = 0;
   bool scratch = false;  ///< patched nearly everywhere last time: the first to be patched for new addresses
   bool is_copy = false;  ///< made for other addresses than its model's, which have not come back yet
+  /// It came again while it was handed over, and no twin was free: each time adds some, a complete pass takes one away.
+  std::uint32_t waits_for_itself = 0;
+  static constexpr std::uint32_t passes_of_a_wait = 16;
   Followers followers;
   std::uint64_t last_use = 0;  ///< pass number of the region
   std::uint64_t passes = 0;

@@ -118,6 +118,40 @@ TEST_F(HandOver, a_graph_that_cannot_be_patched_or_launched_ends_in_calls_one_by
   }
 }
 
+// Layer after layer is the same sequence, and comes again before it is launched.
+TEST_F(HandOver, what_comes_again_before_it_is_launched_is_not_waited_for) {
+  RecordingDriver::takes["cuGraphLaunch"] = 2 * millisecond;
+  auto twice = [&](std::uint64_t value) {
+    pass(value, 1);
+    pass(value, 2);
+  };
+  for (std::uint64_t round = 0; round < 8; ++round) {
+    twice(round);
+    program->synchronize();
+  }
+  EXPECT_EQ(program->counters().variants, 2u);
+  RecordingDriver::takes["cuGraphLaunch"] = long_time;
+  twice(100);
+  EXPECT_EQ(RecordingDriver::executed_count.load() + 6, program->expected.size());
+  program->synchronize();
+  RecordingDriver::takes["cuGraphLaunch"] = 100'000;
+  for (std::uint64_t round = 0; round < 200; ++round) {
+    twice(round);
+    program->synchronize();
+  }
+  EXPECT_EQ(program->counters().variants, 2u);
+}
+
+TEST_F(HandOver, what_is_rarely_waited_for_gets_no_twin) {
+  for (std::uint64_t round = 0; round < 200; ++round) {
+    RecordingDriver::takes["cuGraphLaunch"] = round % 20 == 0 ? millisecond : 0;
+    pass(round, 1);
+    if (round % 20 == 0) pass(round, 2);
+    program->synchronize();
+  }
+  EXPECT_EQ(program->counters().variants, 1u);
+}
+
 TEST_F(HandOver, an_error_is_told_by_the_next_call) {
   RecordingDriver::fails["cuGraphLaunch"] = CUDA_ERROR_INVALID_VALUE;
   RecordingDriver::fails["cuLaunchKernel"] = CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
