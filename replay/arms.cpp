@@ -63,14 +63,10 @@ bool Engine::Impl::is_left_alone(OpenRegion& pass) noexcept {
   Region& region = *pass.region;
   const std::lock_guard guard(region.lock);
   ++region.causes[static_cast<std::size_t>(capture::Reason::little_repeats)];
-  if (log == nullptr) return true;
   try {
-    capture::FallbackRecord record;
-    record.region = region.rule.name;
-    record.reason = capture::Reason::little_repeats;
-    record.found = fmt::format("eager for {:.1f} s", static_cast<double>(rest) * 1e-9);
-    log->write(std::move(record));
-  } catch (...) {
+    log_fallback(region, 0, 0, capture::Reason::little_repeats,
+                 fmt::format("eager for {:.1f} s", static_cast<double>(rest) * 1e-9));
+  } catch (...) {  // counted all the same
   }
   return true;
 }

@@ -10,6 +10,7 @@
 #include <deque>
 #include <memory>
 #include <shared_mutex>
+#include <string_view>
 #include <vector>
 
 #include "capture/log_writer.h"
@@ -245,6 +246,8 @@ struct Engine::Impl : ProcessGlance {
   CUresult issue_each(Lane& lane, Variant& variant, std::uint32_t first, std::uint32_t count) noexcept;
   CUresult flush_locked(Lane& lane, capture::Reason reason, const char* cause) noexcept;
   void note_expiry(Region& region, std::uint32_t variant, std::uint32_t operation) noexcept;
+  void log_fallback(const Region& region, std::uint32_t variant, std::uint32_t operation, capture::Reason reason,
+                    std::string_view found) noexcept;
   void flush(Lane& lane, capture::Reason reason, const char* cause) noexcept;
   void flush_pass(OpenRegion& pass, capture::Reason reason, const char* cause) noexcept;
   void end_hold(Lane& lane) noexcept;

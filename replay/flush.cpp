@@ -135,17 +135,20 @@ void Engine::Impl::fail_segment(Region& region, Variant& variant, Segment& segme
   if (newly_off) region.off = true;
   if (region.off) ++region.causes[static_cast<std::size_t>(Reason::region_off)];
   if (newly_off && notify != nullptr) notify(Notice::region_off, region.rule.name.c_str(), text);
+  log_fallback(region, variant.id, segment.first, newly_off ? Reason::region_off : reason, text);
+}
+
+void Engine::Impl::log_fallback(const Region& region, std::uint32_t variant, std::uint32_t operation, Reason reason,
+                                std::string_view found) noexcept try {
   if (log == nullptr) return;
-  try {
-    capture::FallbackRecord record;
-    record.region = region.rule.name;
-    record.variant = variant.id;
-    record.operation = segment.first;
-    record.reason = newly_off ? Reason::region_off : reason;
-    record.found = text;
-    log->write(std::move(record));
-  } catch (...) {
-  }
+  capture::FallbackRecord record;
+  record.region = region.rule.name;
+  record.variant = variant;
+  record.operation = operation;
+  record.reason = reason;
+  record.found = found;
+  log->write(std::move(record));
+} catch (...) {  // without memory it is told less
 }
 
 CUresult Engine::Impl::flush_locked(Lane& lane, Reason reason, const char* cause) noexcept {
@@ -168,37 +171,19 @@ CUresult Engine::Impl::flush_locked(Lane& lane, Reason reason, const char* cause
   notice_error(first_error);
   if (cause == nullptr) return first_error;  // told where it was noticed
   if (!region.is_automatic()) fallbacks.fetch_add(1, std::memory_order_relaxed);
-  if (!region.note(reason, id, first + count) || log == nullptr) return first_error;
-  try {
-    capture::FallbackRecord record;
-    record.region = region.rule.name;
-    record.variant = id;
-    record.operation = first + count;
-    record.reason = reason;
-    record.found = cause;
-    log->write(std::move(record));
-  } catch (...) {
-  }
+  if (region.note(reason, id, first + count)) log_fallback(region, id, first + count, reason, cause);
   return first_error;
 }
 
 // The program may be waiting for the device in a way that makes no call: a region where that happens again and again is
 // taken off holding for a while.
-void Engine::Impl::note_expiry(Region& region, std::uint32_t variant, std::uint32_t operation) noexcept {
+void Engine::Impl::note_expiry(Region& region, std::uint32_t variant, std::uint32_t operation) noexcept try {
   const std::lock_guard guard(region.lock);
   if (!region.rest.timer_was_needed(region.passes)) return;
   ++region.causes[static_cast<std::size_t>(Reason::region_rests)];
-  if (log == nullptr) return;
-  try {
-    capture::FallbackRecord record;
-    record.region = region.rule.name;
-    record.variant = variant;
-    record.operation = operation;
-    record.reason = Reason::region_rests;
-    record.found = fmt::format("eager until pass {}", region.rest.until());
-    log->write(std::move(record));
-  } catch (...) {
-  }
+  log_fallback(region, variant, operation, Reason::region_rests,
+               fmt::format("eager until pass {}", region.rest.until()));
+} catch (...) {  // counted all the same
 }
 
 void Engine::Impl::flush(Lane& lane, Reason reason, const char* cause) noexcept {

@@ -9,19 +9,26 @@ namespace refrain::tests {
 class Automatic : public Engine {
  protected:
   static constexpr std::uint64_t kernels = 40, spare = 900;
-  void SetUp() override {
-    start(Program::automatic_settings());
+  void SetUp() override { start_with_kernels(Program::automatic_settings()); }
+  void start_with_kernels(const policy::Settings& settings) {
+    program = nullptr;
+    start(settings);
     for (std::uint64_t kernel = 0; kernel < kernels; ++kernel) RecordingDriver::add_function(200 + kernel, {8, 8});
     for (std::uint64_t kernel = 0; kernel < 20; ++kernel) RecordingDriver::add_function(spare + kernel, {8});
   }
   /// The same with kernel `spare` kept eager by the policy, as collectives are.
   void start_with_an_eager_kernel() {
-    program = nullptr;
     policy::Settings settings = Program::automatic_settings();
     settings.operations.push_back({"kernel_900", policy::Action::eager});
-    start(settings);
-    for (std::uint64_t kernel = 0; kernel < kernels; ++kernel) RecordingDriver::add_function(200 + kernel, {8, 8});
-    RecordingDriver::add_function(spare, {8});
+    start_with_kernels(settings);
+  }
+  /// A step that is interrupted by what orders after each fifth kernel, or not.
+  void with_allocations(bool allocates) {
+    for (std::uint64_t kernel = 0; kernel < kernels; ++kernel) {
+      if (allocates && kernel % 5 == 4) program->engine->order_all(replay::EntryPoint::cuMemAlloc_v2);
+      one(kernel);
+    }
+    program->synchronize();
   }
   void one(std::uint64_t kernel, std::uint64_t scalar = 5) {
     program->launch(200 + kernel, {memory + 4096 * kernel, scalar});

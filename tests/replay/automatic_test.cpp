@@ -110,18 +110,25 @@ TEST_F(Automatic, gradient_accumulation_and_layers_share_places) {
 }
 
 TEST_F(Automatic, pieces_that_the_first_steps_cut_short_grow_together) {
-  auto with_allocations = [&](bool allocates) {
-    for (std::uint64_t kernel = 0; kernel < kernels; ++kernel) {
-      if (allocates && kernel % 5 == 4) program->engine->order_all(replay::EntryPoint::cuMemAlloc_v2);
-      one(kernel);
-    }
-    program->synchronize();
-  };
   for (int number = 0; number < 8; ++number) with_allocations(true);
   for (int number = 0; number < 24; ++number) with_allocations(false);
   const int launches = RecordingDriver::calls["cuGraphLaunch"];
   EXPECT_EQ(replayed([&] { with_allocations(false); }), kernels);
   EXPECT_LE(RecordingDriver::calls["cuGraphLaunch"] - launches, 6) << "eight pieces of five before";
+  EXPECT_TRUE(compared());
+}
+
+TEST_F(Automatic, pieces_that_are_left_behind_are_launched_all_the_same) {
+  policy::Settings settings = Program::automatic_settings();
+  settings.issue_thread = true;
+  settings.issue_above_us = 0;
+  start_with_kernels(settings);
+  for (int number = 0; number < 8; ++number) with_allocations(true);
+  RecordingDriver::takes["cuGraphLaunch"] = 5'000'000;
+  const int destroyed = RecordingDriver::calls["cuGraphExecDestroy"];
+  for (int number = 0; number < 6; ++number) with_allocations(false);
+  EXPECT_GT(RecordingDriver::calls["cuGraphExecDestroy"], destroyed);
+  EXPECT_EQ(RecordingDriver::calls["launch of a destroyed graph"], 0);
   EXPECT_TRUE(compared());
 }
 

@@ -44,6 +44,7 @@ struct Exec {
 std::map<std::uint64_t, Function> functions;
 std::mutex lists;  // calls, fails and executed, while threads of the engine call as well
 std::vector<CUcontext> context_stack;
+std::set<CUgraphExec> live_graphs;  ///< executable ones
 
 void take_time(const char* name) {
   const auto found = RecordingDriver::takes.find(name);
@@ -188,6 +189,8 @@ void fill_graphs(replay::Driver& driver) {
       made->operations.insert(in_order ? made->operations.end() : made->operations.begin(), node->operation);
     }
     *exec = reinterpret_cast<CUgraphExec>(made);
+    const std::lock_guard guard(lists);
+    live_graphs.insert(*exec);
     return CUDA_SUCCESS;
   };
   driver.cuGraphExecKernelNodeSetParams_v2 = [](CUgraphExec exec, CUgraphNode node,
@@ -224,6 +227,13 @@ void fill_graphs(replay::Driver& driver) {
     ++RecordingDriver::launches_begun;
     CUresult error{};
     if (fails("cuGraphLaunch", error)) return error;
+    {
+      const std::lock_guard guard(lists);
+      if (live_graphs.count(exec) == 0) {
+        ++RecordingDriver::calls["launch of a destroyed graph"];
+        return CUDA_ERROR_INVALID_VALUE;
+      }
+    }
     for (Executed operation : reinterpret_cast<Exec*>(exec)->operations) {
       operation.stream = stream;
       operation.by_graph = true;
@@ -232,7 +242,9 @@ void fill_graphs(replay::Driver& driver) {
     return CUDA_SUCCESS;
   };
   driver.cuGraphExecDestroy = [](CUgraphExec exec) {
+    const std::lock_guard guard(lists);
     ++RecordingDriver::calls["cuGraphExecDestroy"];
+    live_graphs.erase(exec);
     delete reinterpret_cast<Exec*>(exec);
     return CUDA_SUCCESS;
   };
