@@ -1,19 +1,22 @@
 #include "replay/governor.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <span>
 
+#include "replay/signed_rank.h"
 #include "replay/step_times.h"
 
 namespace refrain::replay {
 namespace {
 
 constexpr std::uint32_t least_warm = 16, most_warm = 128, least_quiet = 8;
-// A clear difference shows in short blocks, whatever the noise: where long ones would be needed, these come first.
-// Their length fits no rhythm of steps that programs have.
-constexpr std::uint32_t pilot_steps = 7, most_pilot = 16;
-constexpr double clear_difference = 0.05;
+// A clear difference shows in short blocks, whatever the noise: where long ones would be needed, these come first. Most
+// noise of a shared host comes and goes within a second or two, so that short ones have the same on both sides. Their
+// length fits no rhythm of steps that programs have.
+constexpr std::uint32_t pilot_steps = 7, least_pilot = 24;
+constexpr double clear_difference = 0.03, small_difference = 0.02;
 constexpr double block_ns = 20e6;
 constexpr std::uint32_t least_steps = 4;
 constexpr double wanted_cv = 0.02;       ///< of a block
@@ -24,21 +27,13 @@ constexpr std::int64_t check_interval_ns = 60'000'000'000;
 constexpr std::uint64_t check_share = 100;  ///< one step in so many runs in the arm that has lost
 constexpr std::uint32_t most_against = 3;
 constexpr double margin = 0.002;
+// It looks after every fourth pair from the eighth on. By chance one look says this of either side once in 200 times;
+// with 8 pairs all must agree.
+constexpr std::uint32_t first_look = 8, look_interval = 4;
+constexpr double certain = 2.5;
 constexpr double unusual = 1.3;  ///< of the usual time of a step, or one part in it
 constexpr std::uint32_t watch_steps = 32, most_unusual = 4;
 constexpr std::uint64_t calm_steps = 4096, shortest_wait = 64, longest_wait = 1 << 16;
-
-// Pairs that must agree for the sign to be no chance: of all looks together, it is one in less than 20 where there is
-// no difference. 0: not a number of pairs at which it looks.
-std::uint32_t needed(std::uint32_t pairs) noexcept {
-  switch (pairs) {
-    case 8: return 8;
-    case 12: return 11;
-    case 16: return 14;
-    case 20: return 17;
-    default: return 0;
-  }
-}
 
 // A step that saves a checkpoint says nothing of the arm it runs in. Where steps as long come often, they are part of
 // the program, and what they took counts.
@@ -114,7 +109,7 @@ void Governor::slept(std::int64_t now_ns) noexcept {
 
 void Governor::use(Arm arm) noexcept {
   // What was queued before the change drains in the step after it.
-  if (arm != arm_) skip_ = std::max(1u, full_steps_ / 8);
+  if (arm != arm_) skip_ = pilot_ ? pilot_skip_ : std::max(1u, full_steps_ / 8);
   arm_ = arm;
 }
 
@@ -137,6 +132,7 @@ void Governor::warm(std::int64_t took, bool built_something) noexcept {
   full_steps_ = is_calm ? calm : least_steps;
   while (full_steps_ <= most_steps / 2 && full_steps_ < steps) full_steps_ *= 2;
   pilot_ = full_steps_ > 2 * pilot_steps;
+  pilot_skip_ = static_cast<std::uint32_t>(std::clamp(block_ns / 2 / step_ns, 2.0, std::max(2.0, full_steps_ / 8.0)));
   begin_blocks(State::measuring, pilot_ ? pilot_steps : full_steps_);
 }
 
@@ -180,35 +176,22 @@ void Governor::measure(std::int64_t took, bool built_something) noexcept {
 void Governor::end_pair() noexcept {
   const std::uint32_t pairs = block_ / 2;
   std::array<float, most_pairs> ratios;
-  std::uint32_t won = 0;
-  for (std::uint32_t pair = 0; pair < pairs; ++pair) {
-    ratios[pair] = blocks_[0][pair].ns / blocks_[1][pair].ns;
-    won += ratios[pair] < 1 ? 1 : 0;
-  }
+  for (std::uint32_t pair = 0; pair < pairs; ++pair) ratios[pair] = blocks_[0][pair].ns / blocks_[1][pair].ns;
   const double ratio = median({ratios.data(), pairs});
   if (state_ == State::checking) return end_check(ratio);
-  if (pilot_) return end_pilot_pair(pairs, won, ratio);
-  const std::uint32_t agree = needed(pairs);
-  const bool gains = ratio < 1 - margin;
-  if (pairs == most_pairs)
-    decide(gains ? Arm::replay : Arm::eager, ratio);
-  else if (agree != 0 && gains && won >= agree)
-    decide(Arm::replay, ratio);
-  else if (agree != 0 && ratio > 1 + margin && pairs - won >= agree)
-    decide(Arm::eager, ratio);
-}
-
-void Governor::end_pilot_pair(std::uint32_t pairs, std::uint32_t won, double ratio) noexcept {
-  const std::uint32_t agree = needed(pairs);
-  if (agree == 0) return;
-  const bool gains = ratio < 1 - clear_difference;
-  const bool loses = ratio > 1 + clear_difference;
-  const bool agreed = (gains && won >= agree) || (loses && pairs - won >= agree);
-  pilot_ = !agreed && (gains || loses) && pairs < most_pilot;
-  if (agreed)
-    decide(gains ? Arm::replay : Arm::eager, ratio);
-  else if (!pilot_)
+  if (pairs < first_look || pairs % look_interval != 0) return;
+  const double sign = signed_rank({ratios.data(), pairs});
+  const double least = pilot_ ? clear_difference : margin;
+  if (ratio < 1 - least && sign <= -certain) return decide(Arm::replay, ratio);
+  if (ratio > 1 + least && sign >= certain) return decide(Arm::eager, ratio);
+  if (pilot_) {
+    const bool is_small = pairs >= least_pilot && std::fabs(ratio - 1) < small_difference;
+    if (pairs < most_pairs && !is_small) return;
+    pilot_ = false;
     begin_blocks(State::measuring, full_steps_);
+  } else if (pairs == most_full_pairs) {
+    decide(ratio < 1 - margin ? Arm::replay : Arm::eager, ratio);
+  }
 }
 
 void Governor::decide(Arm arm, double ratio) noexcept {
@@ -233,6 +216,7 @@ void Governor::decide(Arm arm, double ratio) noexcept {
     spent_since_ = steps_;
   }
   known_ = true;
+  pilot_ = false;
   usual_ns_ = 0;
   against_ = unusual_ = 0;
   await_check();

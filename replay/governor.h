@@ -43,14 +43,14 @@ class Governor {
 
  private:
   static constexpr std::uint32_t most_steps = 64;  ///< of a block
-  static constexpr std::uint32_t most_pairs = 24;
+  static constexpr std::uint32_t most_pairs = 64;  ///< of short blocks, and of long ones:
+  static constexpr std::uint32_t most_full_pairs = 24;
   enum class State : std::uint8_t { waiting, warming, measuring, decided, checking };
 
   void warm(std::int64_t took, bool built_something) noexcept;
   void begin_blocks(State state, std::uint32_t steps) noexcept;
   void measure(std::int64_t took, bool built_something) noexcept;
   void end_pair() noexcept;
-  void end_pilot_pair(std::uint32_t pairs, std::uint32_t won, double ratio) noexcept;
   void end_check(double ratio) noexcept;
   void decide(Arm arm, double ratio) noexcept;
   void await_check() noexcept;
@@ -70,7 +70,7 @@ class Governor {
   std::uint32_t filled_ = 0;  ///< of times_
   bool builds_always_ = false;
   bool pilot_ = false;  ///< short blocks, in which a clear difference is looked for
-  std::uint32_t full_steps_ = 0, block_steps_ = 0, block_ = 0, skip_ = 0, dropped_ = 0;
+  std::uint32_t full_steps_ = 0, block_steps_ = 0, block_ = 0, skip_ = 0, pilot_skip_ = 0, dropped_ = 0;
   struct Block {
     float ns = 0, cv = 0;
   };
