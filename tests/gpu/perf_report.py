@@ -17,7 +17,7 @@ def complete(result):
     bound = result.get("bound_figures")
     figures = dict(result.get("figures") or bound or {})
     if bound:
-        figures.update({key: bound[key] for key in ("bound_ratio", "gain_share", "quiet_gain_share") if key in bound})
+        figures.update({key: bound[key] for key in ("bound_ratio", "gain_share", "gain_share_between", "quiet_gain_share") if key in bound})
     if figures:
         result["figures"] = figures
     result["targets"] = judge(figures, JOBS[result["job"]].targets)
@@ -55,10 +55,18 @@ def variation_text(figures, arm):
     return f"{figures[f'cv_{arm}']:.1%} / {figures[f'cv_blocks_{arm}']:.1%}" if figures else ""
 
 
+def share_text(figures):
+    """Part of the bound's gain, and where nine of ten resamplings lie."""
+    if "gain_share" not in figures:
+        return "none"
+    low, high = figures["gain_share_between"]
+    return f"{figures['gain_share']:.1%} [{low:.0%}, {high:.0%}]"
+
+
 def row(result):
     f = result.get("figures", {})
     return (result["job"], shown(f.get("eager_ms"), "{:.3f}"), shown(f.get("replay_ms"), "{:.3f}"),
-            shown(f.get("ratio"), "{:.4f}"), shown(f.get("bound_ratio"), "{:.4f}"), shown(f.get("gain_share"), "{:.1%}"),
+            shown(f.get("ratio"), "{:.4f}"), shown(f.get("bound_ratio"), "{:.4f}"), share_text(f) if "bound_ratio" in f else "",
             shown(f.get("replayed"), "{:.2%}"), shown(f.get("patched"), "{:.1%}"),
             shown(f.get("operations_per_graph"), "{:.1f}"), variation_text(f, "eager"), variation_text(f, "replay"),
             target_text(result), reached_text(result), exact_text(result))
@@ -75,8 +83,8 @@ def line(result):
                      f"{f['cv_blocks_eager']:.1%} and {f['cv_blocks_replay']:.1%}")
     if "bound_ratio" in f:
         b = result["bound_figures"]
-        parts.append(f"in one process eager {b['eager_ms']:.3f} ms, replay {b['ratio']:.4f}, bound {b['bound_ratio']:.4f}, "
-                     f"share of gain {shown(f.get('gain_share'), '{:.1%}') or 'none'} (of quiet steps "
+        parts.append(f"in one process eager {b['eager_ms']:.3f} ms, replay {b['paired_ratio']:.4f}, bound "
+                     f"{b['paired_bound_ratio']:.4f}, share of gain {share_text(f)} (of quiet steps "
                      f"{shown(f.get('quiet_gain_share'), '{:.1%}') or 'none'})")
     if "replayed" in f:
         parts.append(f"replayed {f['replayed']:.2%}, held {f['held']:.2%}, patched {f['patched']:.1%}, "

@@ -5,7 +5,10 @@ sums over the replay blocks or None}; arms are eager, replay and, under the libr
 C++ writes the same.
 """
 
+import random
 import statistics
+
+RESAMPLINGS = 1000
 
 
 def variation(values):
@@ -68,15 +71,31 @@ def summarise(raw):
 
 
 def gain(raw, figures):
-    """What dropped launches take, of eager, and the part of their gain that replay has; empty without that arm."""
-    bound = of_arm(raw, "bound", "ms_per_step")
+    """What dropped launches take, of eager, and the part of their gain that replay has; empty without that arm.
+
+    The share is that of the medians over the rounds, each a block of every arm: what disturbs the host lasts longer than
+    a round. With it comes where nine of ten resamplings of the rounds lie.
+    """
+    eager, replay, bound = (of_arm(raw, arm, "ms_per_step") for arm in ("eager", "replay", "bound"))
     if not bound:
         return {}
-    ratios = {"bound_ratio": statistics.median(bound) / figures["eager_ms"],
+    rounds = [(r / e, b / e) for e, r, b in zip(eager, replay, bound)]
+    result = {"bound_ratio": statistics.median(bound) / figures["eager_ms"],
+              "paired_bound_ratio": statistics.median(b for _, b in rounds),
               "quiet_bound_ratio": quiet(sum(of_arm(raw, "bound", "steps_ms"), [])) / figures["quiet_eager_ms"]}
-    shares = {"gain_share": gain_share(figures["ratio"], ratios["bound_ratio"]),
-              "quiet_gain_share": gain_share(figures["quiet_ratio"], ratios["quiet_bound_ratio"])}
-    return {**ratios, **{name: share for name, share in shares.items() if share is not None}}
+    share = round_share(rounds)
+    if share is not None:
+        draw = random.Random(1)
+        shares = (round_share(draw.choices(rounds, k=len(rounds))) for _ in range(RESAMPLINGS))
+        shares = sorted(one for one in shares if one is not None) or [share]
+        result["gain_share"] = share
+        result["gain_share_between"] = [shares[len(shares) // 20], shares[-1 - len(shares) // 20]]
+    share = gain_share(figures["quiet_ratio"], result["quiet_bound_ratio"])
+    return result if share is None else {**result, "quiet_gain_share": share}
+
+
+def round_share(rounds):
+    return gain_share(*(statistics.median(ratios) for ratios in zip(*rounds)))
 
 
 def gaps(raw, figures):

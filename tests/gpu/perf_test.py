@@ -83,9 +83,16 @@ class Statistics(unittest.TestCase):
     def test_share_of_gain(self):
         self.assertAlmostEqual(gain_share(0.82, 0.8), 0.9)
         self.assertIsNone(gain_share(0.9, 1.0))
-        figures = summarise(raw([10, 20, 10], [8.2, 16, 8.2], [8, 8, 9]))
+        # A round in which the host was slow is slow in all arms.
+        figures = summarise(raw([10, 20, 10, 10], [8.2, 16.4, 8.2, 8.2], [8, 16, 8, 8]))
         self.assertEqual(figures["bound_ratio"], 0.8)
         self.assertAlmostEqual(figures["gain_share"], 0.9)
+        for edge in figures["gain_share_between"]:
+            self.assertAlmostEqual(edge, 0.9)
+        noisy = summarise(raw([10] * 20, [8.2, 9] * 10, [8, 8.4] * 10))
+        low, high = noisy["gain_share_between"]
+        self.assertLess(low, noisy["gain_share"] - 0.1)
+        self.assertGreater(high, noisy["gain_share"])
         self.assertNotIn("gain_share", summarise(raw([10], [9], [10])))
         self.assertNotIn("bound_ratio", summarise(raw([10], [9])))
 
@@ -127,7 +134,7 @@ class Report(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             perf_report.write(pathlib.Path(folder), self.results(), {"gpu": "a GPU", "driver": "1"}, ["--only", "gpt2"])
             table = (pathlib.Path(folder) / "perf.md").read_text(encoding="utf-8")
-        self.assertIn("| gpt2 | 10.000 | 8.200 | 0.8200 | 0.8000 | 90.0% |", table)
+        self.assertIn("| gpt2 | 10.000 | 8.200 | 0.8200 | 0.8000 | 90.0% [90%, 90%] |", table)
         self.assertIn("- thin: times failed: no nvcc", table)
         self.assertIn("no nvcc", perf_report.line(self.results()[1]))
 
