@@ -54,15 +54,6 @@ bool Engine::Impl::may_record(const Region& region, Reason& reason) const noexce
   return sequence_bytes.load(std::memory_order_relaxed) < (std::uint64_t{settings.max_host_mib} << 20);
 }
 
-namespace {
-
-bool is_built(const Variant& variant) noexcept {
-  return std::any_of(variant.segments.begin(), variant.segments.end(),
-                     [](const Segment& segment) { return segment.state == Segment::State::built; });
-}
-
-}  // namespace
-
 template <typename Call>
 bool Engine::Impl::begins(const Call& call, const Variant& variant, const Region& region,
                           const Lane& lane) const noexcept {
@@ -80,7 +71,7 @@ bool Engine::Impl::begins_again(const Call& call, OpenRegion& pass, Lane& lane) 
   const std::lock_guard guard(region.lock);
   pass.variant->busy = false;  // it may begin here itself
   region.for_each_at(context, [&](const Variant& variant) {
-    found |= is_built(variant) && begins(call, variant, region, lane) && may_begin(in_step, variant);
+    found |= variant.is_built() && begins(call, variant, region, lane) && may_begin(in_step, variant);
   });
   pass.variant->busy = true;
   return found;
@@ -105,7 +96,7 @@ Variant* Engine::Impl::likeliest(const Call& call, Region& region, Lane& lane, s
   Variant* oldest_built = nullptr;
   unsigned most_alike = probably_same - 1;
   if (chosen != nullptr) return chosen;
-  if (next_fits && is_built(*next) && !region.looks_at_addresses(region.passes)) return next;
+  if (next_fits && next->is_built() && !region.looks_at_addresses(region.passes)) return next;
   region.for_each_at(context, [&](Variant& variant) {
     if (!fits(variant)) return;
     if (const unsigned alike = likeness(call, variant, 0); alike > most_alike) {
@@ -113,18 +104,18 @@ Variant* Engine::Impl::likeliest(const Call& call, Region& region, Lane& lane, s
       chosen = &variant;
     }
     if (oldest == nullptr || variant.last_use < oldest->last_use) oldest = &variant;
-    if (!is_built(variant)) return;
+    if (!variant.is_built()) return;
     const bool better = oldest_built == nullptr || (variant.scratch && !oldest_built->scratch) ||
                         (variant.scratch == oldest_built->scratch && variant.last_use < oldest_built->last_use);
     if (better) oldest_built = &variant;
   });
-  if (chosen == nullptr && next_fits && is_built(*next)) {
+  if (chosen == nullptr && next_fits && next->is_built()) {
     constexpr std::uint32_t moved_often = 8;
     chosen = next;
     if (++next->moved >= moved_often) next->moves = true;  // no use in searching by addresses for this one
   }
   // A copy for these addresses that is not built yet is left alone where another one can be patched meanwhile.
-  if (chosen != nullptr && !is_built(*chosen) && oldest_built != nullptr) return oldest_built;
+  if (chosen != nullptr && !chosen->is_built() && oldest_built != nullptr) return oldest_built;
   return chosen != nullptr ? chosen : oldest_built;
 }
 
@@ -136,7 +127,7 @@ Variant* Engine::Impl::launched_twin(const Call& call, Region& region, Lane& lan
   Variant* twin = nullptr;
   unsigned most_alike = 0;
   region.for_each_at(chosen.context, [&](Variant& variant) {
-    if (variant.in_use() || !is_built(variant) || variant.structure() != chosen.structure()) return;
+    if (variant.in_use() || !variant.is_built() || variant.structure() != chosen.structure()) return;
     if (variant.sequence.size() != chosen.sequence.size() || !begins(call, variant, region, lane)) return;
     const unsigned alike = likeness(call, variant, 0);
     const bool better =

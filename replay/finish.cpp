@@ -175,7 +175,11 @@ void Engine::Impl::add_twin_when_due(Region& region, OpenRegion& pass, Variant& 
   constexpr std::uint32_t often = 4 * Variant::passes_of_a_wait;
   if (done.waits_for_itself == 0 || --done.waits_for_itself < often) return;
   done.waits_for_itself = 0;
-  add_copy(region, pass, done);
+  bool has_another = false;  // that waits to be built, or cannot be
+  region.for_each_at(done.context, [&](const Variant& variant) {
+    has_another |= !variant.is_built() && variant.structure() == done.structure();
+  });
+  if (!has_another) add_copy(region, pass, done);
 }
 
 // A place where held calls had to be issued pass after pass is a cut that the recording did not show: another thread's

@@ -99,6 +99,11 @@ std::uint32_t Variant::wanted_cut(const Segment& segment) noexcept {
   return segment.expiries >= late_often && segment.count > short_enough ? segment.first + segment.count / 2 : 0;
 }
 
+bool Variant::is_built() const noexcept {
+  return std::any_of(segments.begin(), segments.end(),
+                     [](const Segment& segment) { return segment.state == Segment::State::built; });
+}
+
 bool Variant::wants_cut() const noexcept {
   return std::any_of(segments.begin(), segments.end(), [](const Segment& segment) { return wanted_cut(segment) != 0; });
 }

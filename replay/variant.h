@@ -143,6 +143,8 @@ class Variant {
   /// nothing then.
   void cut(std::uint32_t before, std::uint32_t segment_min);
 
+  /// Some of it can be replayed.
+  bool is_built() const noexcept;
   std::uint64_t structure() const noexcept { return sequence.structure(sequence.size()); }
   /// Its segments must stay as they are: a pass follows it, or some are not launched yet.
   bool in_use() const noexcept { return busy || handed.load(std::memory_order_acquire) != 0; }

@@ -152,6 +152,18 @@ TEST_F(HandOver, what_is_rarely_waited_for_gets_no_twin) {
   EXPECT_EQ(program->counters().variants, 1u);
 }
 
+TEST_F(HandOver, what_waits_for_itself_gets_one_twin_until_that_is_built) {
+  policy::Settings settings = handing_settings();
+  settings.build_after = 1'000'000;
+  program = nullptr;
+  start(settings);
+  learn();
+  RecordingDriver::takes["cuGraphLaunch"] = 500'000;
+  for (std::uint64_t round = 0; round < 60; ++round) pass(round, 1);
+  EXPECT_EQ(program->counters().variants, 2u);
+  program->synchronize();
+}
+
 TEST_F(HandOver, an_error_is_told_by_the_next_call) {
   RecordingDriver::fails["cuGraphLaunch"] = CUDA_ERROR_INVALID_VALUE;
   RecordingDriver::fails["cuLaunchKernel"] = CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
