@@ -132,7 +132,7 @@ Decision Engine::Impl::follow_automatic(const Call& call, Thread& thread, OpenRe
   if (pass.state == OpenRegion::State::matching) {
     const Verdict verdict = expect(call, pass, lane);
     if (!verdict.equal)
-      lose_place(pass, verdict.reason);
+      lose_place(pass, verdict.reason, token_of(call));
     else if (ordered && is_broken(pass) && begins_again(call, pass, lane))
       lose_place(pass, Reason::early_order);
   }
@@ -328,12 +328,13 @@ bool Engine::Impl::is_broken(OpenRegion& pass) noexcept {
 }
 
 // The operation that comes is another one: what is held is issued, and the trail goes on from here.
-void Engine::Impl::lose_place(OpenRegion& pass, Reason reason) noexcept {
+void Engine::Impl::lose_place(OpenRegion& pass, Reason reason, std::uint64_t found) noexcept {
   Region& region = *pass.region;
   Variant& left = *pass.variant;
   // What is issued before a call that orders is noted there, now or when it was issued.
   const bool noted = is_broken(pass) || (reason == Reason::early_order && pass.holding != nullptr);
-  if (pass.steps != nullptr && reason != Reason::early_order) pass.steps->places.left(pass.position, left.structure());
+  if (pass.steps != nullptr && reason != Reason::early_order)
+    pass.steps->places.left(pass.position, left.structure(), found + pass.cursor);
   flush_pass(pass, reason, nullptr);
   if (left.wants_cut()) launch_handed_of(pass);
   const std::uint32_t first = pass.cursor - std::min(pass.cursor, Trail::context_length - 1);

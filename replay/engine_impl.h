@@ -159,7 +159,8 @@ struct Engine::Impl : ProcessGlance {
   void finish_piece(OpenRegion& pass) noexcept;
   /// Builds what a piece asked for when it ended. No lock may be held.
   void build_when_due(OpenRegion& pass) noexcept;
-  void lose_place(OpenRegion& pass, capture::Reason reason) noexcept;
+  /// `found`: one word for what came instead, of which it does not know.
+  void lose_place(OpenRegion& pass, capture::Reason reason, std::uint64_t found = 0) noexcept;
   /// The segment that the pass is in was issued before it was complete: the rest of it can only pass.
   static bool is_broken(OpenRegion& pass) noexcept;
   void begin_piece(OpenRegion& pass) noexcept;

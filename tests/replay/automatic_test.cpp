@@ -34,6 +34,31 @@ TEST_F(Automatic, the_end_of_a_loop_is_found_by_its_place_in_the_step) {
   EXPECT_TRUE(compared());
 }
 
+// Turns of a few loops, in numbers that only the place in the step tells.
+TEST_F(Automatic, loops_of_many_lengths_are_replayed_in_long_pieces) {
+  constexpr unsigned loops = 60, steps_seen = 20;
+  std::uint64_t operations = 0;
+  auto looping_step = [&] {
+    const std::uint64_t before = program->expected.size();
+    step(5, 10, 20);
+    for (unsigned loop = 0; loop < loops; ++loop) {
+      const unsigned turns = 2 + loop * 7 % 5;
+      for (unsigned turn = 0; turn < turns; ++turn) step(turn, 0, 3);
+      one(3 + loop % 3, loop);
+    }
+    operations = program->expected.size() - before;
+    program->synchronize();
+  };
+  for (unsigned number = 0; number < 200; ++number) looping_step();
+  const int launches = RecordingDriver::calls["cuGraphLaunch"];
+  const std::uint64_t found = replayed([&] {
+    for (unsigned number = 0; number < steps_seen; ++number) looping_step();
+  });
+  EXPECT_GE(found, steps_seen * operations * 98 / 100);
+  EXPECT_LE(RecordingDriver::calls["cuGraphLaunch"] - launches, steps_seen * operations / 9) << "6 a graph before";
+  EXPECT_TRUE(compared());
+}
+
 TEST_F(Automatic, a_step_without_any_wait_is_replayed_as_well) {
   for (int number = 0; number < 200; ++number) step();
   const std::uint64_t found = replayed([&] {

@@ -249,38 +249,72 @@ TEST(Trail, a_context_is_the_same_whether_operations_were_pushed_or_are_followed
   }
 }
 
+/// What may begin at a place, of three structures.
+std::string allowed(const replay::StepPlaces& places, std::uint64_t position) {
+  const replay::StepPlace* const place = places.find(position);
+  std::string names;
+  for (const auto& [name, structure] : {std::pair{"a", 5u}, {"b", 6u}, {"c", 7u}}) {
+    if (place == nullptr || place->allows(structure)) names += name;
+  }
+  return names;
+}
+
 TEST(StepPlaces, what_was_left_twice_may_not_begin_there_until_it_is_complete_again) {
   replay::StepPlaces places;
-  constexpr std::uint64_t here = 17, loop = 5, other = 6, third = 7;
+  constexpr std::uint64_t here = 17, a = 5, b = 6;
   EXPECT_EQ(places.find(here), nullptr);
-  places.completed(here, loop);
+  places.completed(here, a);
   EXPECT_EQ(places.find(here), nullptr) << "nothing went wrong";
-  places.left(here, loop);
+  places.left(here, a, 1);
   ASSERT_NE(places.find(here), nullptr);
-  EXPECT_TRUE(places.find(here)->allows(loop)) << "once is chance";
-  places.left(here, loop);
-  EXPECT_FALSE(places.find(here)->allows(loop));
-  EXPECT_TRUE(places.find(here)->allows(other));
-  places.completed(here, other);
-  EXPECT_TRUE(places.find(here)->allows(other));
-  EXPECT_FALSE(places.find(here)->allows(loop));
-  EXPECT_FALSE(places.find(here)->allows(third));
-  places.left(here, other);
-  EXPECT_TRUE(places.find(here)->allows(loop)) << "the program goes another way";
-  places.left(here, other);
-  EXPECT_FALSE(places.find(here)->allows(other));
+  EXPECT_EQ(allowed(places, here), "abc") << "once is chance";
+  places.completed(here, a);
+  places.left(here, a, 1);
+  places.left(here, a, 1);
+  EXPECT_EQ(allowed(places, here), "bc");
+  places.completed(here, b);
+  EXPECT_EQ(allowed(places, here), "b");
+  places.left(here, b, 1);
+  EXPECT_EQ(allowed(places, here), "abc") << "the program goes another way";
+  places.left(here, b, 1);
+  EXPECT_EQ(allowed(places, here), "ac");
   places.forget();
   EXPECT_EQ(places.find(here), nullptr);
 }
 
+TEST(StepPlaces, where_two_fail_in_turn_in_the_same_ways_a_new_one_is_recorded) {
+  constexpr std::uint64_t here = 4711, a = 5, b = 6, c = 7;
+  for (const std::uint64_t varies : {0, 1}) {
+    replay::StepPlaces places;
+    auto fail_in_turn = [&](std::uint64_t times) {
+      for (std::uint64_t time = 0; time < times; ++time) {
+        places.left(here, a, 10 + varies * time);
+        places.left(here, b, 20 + varies * time);
+      }
+    };
+    fail_in_turn(3);
+    EXPECT_EQ(allowed(places, here), "abc");
+    fail_in_turn(3);
+    EXPECT_EQ(allowed(places, here), varies != 0 ? "abc" : "") << "what follows from data is no reason";
+    places.completed(here, c);
+    EXPECT_EQ(allowed(places, here), varies != 0 ? "abc" : "c");
+    places.left(here, c, 1);
+    fail_in_turn(8);
+    EXPECT_EQ(allowed(places, here), "abc") << "it was in vain here";
+    for (int count = 0; count < 250; ++count) places.completed(here, c);
+    EXPECT_EQ(allowed(places, here), varies != 0 ? "abc" : "c") << "that was long ago";
+  }
+}
+
 TEST(StepPlaces, an_unknown_place_and_one_that_is_crowded_out) {
   replay::StepPlaces places;
-  places.left(0, 5);
+  places.left(0, 5, 1);
   EXPECT_EQ(places.find(0), nullptr);
-  places.left(3, 5);
-  places.left(3 + 192, 5);
+  places.left(3, 5, 1);
+  EXPECT_NE(places.find(3), nullptr);
+  places.left(3 + replay::StepPlaces::count, 5, 1);
   EXPECT_EQ(places.find(3), nullptr);
-  EXPECT_NE(places.find(3 + 192), nullptr);
+  EXPECT_NE(places.find(3 + replay::StepPlaces::count), nullptr);
 }
 
 }  // namespace
