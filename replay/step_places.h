@@ -80,14 +80,10 @@ class StepPlaces {
  public:
   static constexpr std::size_t count = 4096;
 
-  /// nullptr when nothing went wrong at this position.
-  const StepPlace* find(std::uint64_t position) const noexcept {
-    if (position == 0 || places_ == nullptr) return nullptr;
-    const StepPlace& place = places_[position % count];
-    return place.position_ == static_cast<std::uint32_t>(position) ? &place : nullptr;
-  }
-  /// A variant of this structure began at the position and was left.
-  /// `how`: one word for where, and for what came instead.
+  /// nullptr when nothing is known to go wrong at this position, or when it goes now this way, now that, everywhere.
+  const StepPlace* find(std::uint64_t position) const noexcept { return follows_data_ ? nullptr : at(position); }
+  /// A variant of this structure began at the position and was left. `how`: one word for where, and for what came
+  /// instead.
   void left(std::uint64_t position, std::uint64_t structure, std::uint64_t how) noexcept {
     if (position == 0) return;
     if (places_ == nullptr) places_.reset(new (std::nothrow) StepPlace[count]);
@@ -97,17 +93,43 @@ class StepPlaces {
       place = {};
       place.position_ = static_cast<std::uint32_t>(position);
     }
+    if (place.fits_ == StepPlace::word(structure)) count_fit(lost_);
     place.left(structure, how);
   }
   /// It was complete.
   void completed(std::uint64_t position, std::uint64_t structure) noexcept {
-    if (find(position) != nullptr) places_[position % count].completed(structure);
+    StepPlace* const place = at(position);
+    if (place == nullptr) return;
+    if (place->fits_ == StepPlace::word(structure)) count_fit(kept_);
+    place->completed(structure);
   }
   /// The steps are others now.
-  void forget() noexcept { places_.reset(); }
+  void forget() noexcept {
+    places_.reset();
+    lost_ = kept_ = 0;
+    follows_data_ = false;
+  }
 
  private:
+  // Where what fits is lost as often as that, what came there last says nothing of what comes next. Unrestricted, the
+  // likeliest is complete more often, so that it must be kept much longer before places count again.
+  void count_fit(std::uint32_t& fits) noexcept {
+    constexpr std::uint32_t some = 8, often = 16, hardly_ever = 256, most = 4096;
+    ++fits;
+    follows_data_ = lost_ > some && lost_ * (follows_data_ ? hardly_ever : often) > kept_;
+    if (fits < most) return;  // later ones count more
+    lost_ /= 2;
+    kept_ /= 2;
+  }
+  StepPlace* at(std::uint64_t position) const noexcept {
+    if (position == 0 || places_ == nullptr) return nullptr;
+    StepPlace& place = places_[position % count];
+    return place.position_ == static_cast<std::uint32_t>(position) ? &place : nullptr;
+  }
+
   std::unique_ptr<StepPlace[]> places_;
+  std::uint32_t lost_ = 0, kept_ = 0;  ///< of what fitted, when it came next
+  bool follows_data_ = false;
 };
 
 }  // namespace refrain::replay

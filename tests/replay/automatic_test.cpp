@@ -1,5 +1,6 @@
 // Repeated operations outside of all ranges: found, held, and found again after whatever came between.
 #include <algorithm>
+#include <random>
 #include <string_view>
 
 #include "tests/replay/automatic_fixture.h"
@@ -56,6 +57,31 @@ TEST_F(Automatic, loops_of_many_lengths_are_replayed_in_long_pieces) {
   });
   EXPECT_GE(found, steps_seen * operations * 98 / 100);
   EXPECT_LE(RecordingDriver::calls["cuGraphLaunch"] - launches, steps_seen * operations / 9) << "6 a graph before";
+  EXPECT_TRUE(compared());
+}
+
+// Experts without tokens are left out: what comes at a place of the step says nothing of the next step.
+TEST_F(Automatic, experts_that_are_left_out_now_and_then_are_replayed_all_the_same) {
+  std::mt19937 random(1);
+  auto expert_step = [&] {
+    step(5, 10, 20);
+    for (unsigned layer = 0; layer < 8; ++layer) {
+      step(layer, 20, 30);
+      for (unsigned expert = 0; expert < 8; ++expert) {
+        if (random() % 8 != 0) step(random(), 0, 7);
+      }
+      step(layer, 30, 36);
+      if (layer % 2 != 0) program->synchronize();
+    }
+    step(1, 36, 40);
+    program->synchronize();
+  };
+  for (unsigned number = 0; number < 150; ++number) expert_step();
+  const std::uint64_t before = total().calls;
+  const std::uint64_t found = replayed([&] {
+    for (unsigned number = 0; number < 100; ++number) expert_step();
+  });
+  EXPECT_GE(found, (total().calls - before) * 95 / 100) << "89 before places told that";
   EXPECT_TRUE(compared());
 }
 

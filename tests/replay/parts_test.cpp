@@ -306,6 +306,28 @@ TEST(StepPlaces, where_two_fail_in_turn_in_the_same_ways_a_new_one_is_recorded) 
   }
 }
 
+TEST(StepPlaces, steps_that_follow_from_data_are_not_restricted) {
+  constexpr std::uint64_t here = 17, a = 5, b = 6;
+  replay::StepPlaces places;
+  auto lose_what_fits = [&](std::uint64_t times, std::uint64_t at) {
+    for (std::uint64_t time = 0; time < times; ++time) {
+      for (int left = 0; left < 2; ++left) places.left(at, a, time);
+      places.completed(at, b);
+      places.left(at, b, time);
+    }
+  };
+  lose_what_fits(8, 100);
+  for (int left = 0; left < 2; ++left) places.left(here, a, 1);
+  EXPECT_EQ(allowed(places, here), "bc");
+  lose_what_fits(1, 200);
+  EXPECT_EQ(allowed(places, here), "abc");
+  places.completed(here, b);
+  for (int count = 0; count < 200; ++count) places.completed(here, b);
+  EXPECT_EQ(allowed(places, here), "abc");
+  for (int count = 0; count < 8000; ++count) places.completed(here, b);
+  EXPECT_EQ(allowed(places, here), "b") << "what fits is kept for long";
+}
+
 TEST(StepPlaces, an_unknown_place_and_one_that_is_crowded_out) {
   replay::StepPlaces places;
   places.left(0, 5, 1);
