@@ -336,7 +336,7 @@ void Engine::Impl::lose_place(OpenRegion& pass, Reason reason, std::uint64_t fou
   if (pass.steps != nullptr && reason != Reason::early_order)
     pass.steps->places.left(pass.position, left.structure(), found + pass.cursor);
   flush_pass(pass, reason, nullptr);
-  if (left.wants_cut()) launch_handed_of(pass);
+  if (left.wants_cut()) launch_handed_of(pass);  // what was handed over cannot be cut; nothing else needs it launched
   const std::uint32_t first = pass.cursor - std::min(pass.cursor, Trail::context_length - 1);
   for (std::uint32_t index = first; index < pass.cursor; ++index) region.trail->push(left.tokens[index]);
   {

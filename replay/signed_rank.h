@@ -1,6 +1,5 @@
 // Whether paired times differ by more than chance: Wilcoxon's signed-rank test on the logarithms of their ratios. It
-// asks no more of the noise than that it is alike in both arms, and needs about two thirds of the pairs that a sign
-// test does.
+// asks no more of the noise than that it is alike in both arms, and needs fewer pairs than a sign test.
 //
 // Owns:    nothing.
 // Threads: any.

@@ -1,10 +1,9 @@
 // What went wrong where in a step. A loop looks the same in each of its turns; which one is the last, only the place in
 // the step tells. Where a variant was left twice, another one is tried there; where two that are tried in turn fail in
-// the same ways again and again, a new one is recorded; and where one was complete then, only that begins.
+// the same ways again and again, a new one is recorded; and where one was complete then, only that begins. Of steps
+// that follow from data nothing is said.
 //
-// Owns:    a table of fixed size, 144 KiB, from the first time on that something goes wrong. A place that is crowded
-// out
-//          is learnt again.
+// Owns:    a table of fixed size, 144 KiB, once something went wrong: a place that is crowded out is learnt again.
 // Threads: guarded by the lock of the lane's pass.
 // Units:   a position counts the lane's operations since the step began; a structure is that of a whole sequence.
 // Fails:   without memory nothing is learnt.
@@ -105,7 +104,7 @@ class StepPlaces {
   }
   /// The steps are others now.
   void forget() noexcept {
-    places_.reset();
+    if (places_ != nullptr) std::fill_n(places_.get(), count, StepPlace{});
     lost_ = kept_ = 0;
     follows_data_ = false;
   }

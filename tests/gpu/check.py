@@ -111,8 +111,7 @@ def run_scenario(checks, name):
     command = [sys.executable, ROOT / "tests" / "scenarios" / "run_scenario.py", name, "--real", "--program",
                build / "tests" / "scenarios" / "scenarios", "--library", build / "interpose" / "librefrain.so",
                "--policies", *SCENARIO_POLICIES]
-    # All of them share the device: with so many at a time each waits for the others.
-    return (name, *checks.run(f"scenario-{name}", command, max(120, 15 * checks.options.jobs)))
+    return (name, *checks.run(f"scenario-{name}", command, 120))
 
 
 def check_scenarios(checks):

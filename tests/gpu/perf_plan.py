@@ -32,7 +32,7 @@ JOBS = {
     # 2,000 steps in all. What a length needs when it comes first, a tenth of a second, is over before the timed steps.
     "changing_shapes": Plan("torch", 75, (("ratio", "most", 1.01),), steps=640, block_steps=40, warm_up=720,
                             governed=True),
-    "mixtral_loop": Plan("torch", 180, (("ratio", "most", 1.01),), warm_up=700, governed=True),
+    "mixtral_loop": Plan("torch", 150, (("ratio", "most", 1.01),), warm_up=400, governed=True),
     "moe": Plan("torch", 60, bound=True),
     "moe_plain": Plan("torch", 60),  # the same without NVTX ranges
     "gpt2_compiled": Plan("torch", 120, (("gain_share", "least", 0.85),), bound=True),

@@ -5,8 +5,8 @@
 //
 // Mode train: 24 layers of 256x512 activations, bfloat16 cuBLAS products, small kernels between, Adam. Mode queue:
 // short kernels that follow each other in a full queue, timed by events. Blocks of steps run eagerly and under replay,
-// with --bound with dropped launches as well, in turn; FILE gets one line of JSON, the raw measurement of perf_statistics.py. With --exact: only --steps steps and
-// the checksum.
+// with --bound with dropped launches as well, in turn; FILE gets one line of JSON, the raw measurement of
+// perf_statistics.py. With --exact: only --steps steps and the checksum.
 #include <cublas_v2.h>
 #include <cuda_bf16.h>
 #include <cuda_runtime.h>

@@ -111,7 +111,7 @@ KERNEL reverse_blocks(unsigned* out, const unsigned* in, unsigned n) {
   if (i < n) out[i] = tile[blockDim.x - 1 - threadIdx.x];
 }
 
-// One barrier over the grid, which must be launched cooperatively; `arrived` is a multiple of the grid before and after.
+// One barrier over the grid, launched cooperatively; `arrived` is a multiple of the grid before and after.
 KERNEL rotate_grid(unsigned* out, unsigned* between, const unsigned* in, unsigned n, unsigned* arrived) {
   const unsigned i = INDEX;
   if (i < n) between[i] = in[i] + 1;
