@@ -142,7 +142,7 @@ Decision Engine::Impl::follow_automatic(const Call& call, Thread& thread, OpenRe
     const bool follows = std::exchange(pass.follows_piece, false);
     if (pass.state == OpenRegion::State::choosing) find_place(call, thread.after_token, pass, lane);
     // What cannot be held, and so ended the piece, begins none.
-    if (follows && (ordered || pass.state == OpenRegion::State::matching)) note_end(*pass.region, ordered);
+    if (follows) note_end(*pass.region, ordered, waited, ordered || pass.state == OpenRegion::State::matching);
     if (pass.state == OpenRegion::State::recording && pass.recording.size() == 0) pass.waits = {waited, false};
   }
   if (pass.state == OpenRegion::State::matching) {
@@ -251,7 +251,7 @@ bool Engine::Impl::make_room_for_variant(Region& region) noexcept {
   for (const std::unique_ptr<Variant>& variant : region.variants) {
     if (!variant->in_use() && (oldest == nullptr || variant->last_use < oldest->last_use)) oldest = variant.get();
   }
-  if (oldest == nullptr || oldest->last_use + 2 * region.variants.size() >= region.passes) return false;
+  if (oldest == nullptr || oldest->last_use + region.long_unused() >= region.passes) return false;
   oldest->dropped = true;
   erase_dropped(region);
   return true;
@@ -259,11 +259,13 @@ bool Engine::Impl::make_room_for_variant(Region& region) noexcept {
 
 // A short piece ended at a call that orders. Where that call does not come any more, as an allocation of the first
 // steps does not, it is left behind with those of its kind, and a longer one is recorded.
-void Engine::Impl::note_end(Region& region, bool ordered) noexcept {
+void Engine::Impl::note_end(Region& region, bool ordered, bool waited, bool tells) noexcept {
   constexpr std::uint32_t often = 3;
   const std::lock_guard guard(region.lock);
   Variant* ended = region.last;
-  if (ended == nullptr || ended->sequence.size() >= least_operations) return;
+  if (ended == nullptr) return;
+  ended->note_what_follows(waited);
+  if (!tells || ended->sequence.size() >= least_operations) return;
   ended->needless_ends = ordered ? 0 : ended->needless_ends + 1;
   if (ended->needless_ends < often) return;
   const std::uint32_t size = ended->sequence.size();

@@ -154,7 +154,7 @@ struct Engine::Impl : ProcessGlance {
   /// The program waited for the device on this thread: the piece that it was in ends here.
   void end_piece_of(Thread& thread) noexcept;
   bool ends_before(OpenRegion& pass, std::uint64_t token) noexcept;
-  void note_end(Region& region, bool ordered) noexcept;
+  void note_end(Region& region, bool ordered, bool waited, bool tells) noexcept;
   void count_unplaced(OpenRegion& pass, std::uint64_t token) noexcept;
   void finish_piece(OpenRegion& pass) noexcept;
   /// Builds what a piece asked for when it ended. No lock may be held.
@@ -282,7 +282,8 @@ struct Engine::Impl : ProcessGlance {
   // ---- safe_point.cpp
   void build_pending(Region* only) noexcept;
   bool build(Region& region, Variant& variant) noexcept;
-  bool make_room(std::uint64_t bytes, const Variant& wanted) noexcept;
+  bool deserves_graphs(const Region& region, const Variant& variant) const noexcept;
+  bool make_room(std::uint64_t bytes) noexcept;
   void retire(Segment& segment) noexcept;
   void collect_retired() noexcept;
 

@@ -95,6 +95,7 @@ Variant* Engine::Impl::add_variant(Region& region, OpenRegion& pass, capture::Se
     variant->pending |= segment.state == Segment::State::waits;
   }
   variant->last_use = pass.number;
+  variant->pending &= deserves_graphs(region, *variant);
   if (log != nullptr) log->write(capture::describe(variant->sequence, region.rule.name, variant->id, pass.number));
   region.variants.push_back(std::move(variant));
   Variant* added = region.variants.back().get();
@@ -130,7 +131,7 @@ void Engine::Impl::drop_useless_copies(Region& region) noexcept {
   if (region.passes < region.next_sweep) return;
   region.next_sweep = region.passes + interval;
   for (const std::unique_ptr<Variant>& variant : region.variants) {
-    const bool old = variant->last_use + 2 * region.variants.size() < region.passes;
+    const bool old = variant->last_use + region.long_unused() < region.passes;
     if (variant->is_copy && !variant->busy && old) variant->dropped = true;
   }
   erase_dropped(region);
@@ -140,7 +141,7 @@ void Engine::Impl::drop_useless_copies(Region& region) noexcept {
 // copy. What follows is learnt for that one, so that the next round needs no patch; `done` stays the one for new
 // addresses.
 Variant* Engine::Impl::keep_addresses(Region& region, OpenRegion& pass, Variant& done) noexcept {
-  done.last_use = pass.number;
+  done.note_use(pass.number);
   const std::uint32_t size = done.sequence.size();
   Variant* same = nullptr;
   region.for_each_at(done.context, [&](Variant& known) {
@@ -267,13 +268,13 @@ void Engine::Impl::finish(OpenRegion& pass, bool may_build) noexcept {
   {
     const std::lock_guard guard(region.lock);
     if (Variant* done = settle(region, pass, is_new_short)) {
-      done->last_use = pass.number;
+      done->note_use(pass.number);
       ++done->passes;
       if (region.last != nullptr) region.last->followers.learn(done);
       region.last = done;
       const bool waits = std::any_of(done->segments.begin(), done->segments.end(),
                                      [](const Segment& segment) { return segment.state == Segment::State::waits; });
-      if (waits && !done->pending) {
+      if (waits && !done->pending && deserves_graphs(region, *done)) {
         done->pending = true;
         builds_pending.store(true, std::memory_order_release);
       }

@@ -18,9 +18,12 @@ bool Engine::Impl::hand_over(Lane& lane) noexcept {
   Variant& variant = *lane.held_variant;
   Segment& segment = variant.segment_of(lane.held_first);
   const std::int64_t since = lane.held_since.load(std::memory_order_relaxed);
-  // Behind another one it is handed over in any case: launching it here would have to wait for that.
-  if (waiting == 0 && settings.issue_above_us != 0) {
-    if (now_ns() - since < std::int64_t{settings.issue_above_us} * 1000 * segment.count) return false;
+  if (settings.issue_above_us != 0) {
+    // The program is about to wait for the device: it would wait for the issue thread as well, and the device for both.
+    if (variant.is_before_wait()) return false;
+    // Behind another one it is handed over in any case: launching it here would have to wait for that.
+    const std::int64_t above = std::int64_t{settings.issue_above_us} * 1000 * segment.count;
+    if (waiting == 0 && now_ns() - since < above) return false;
   }
   if (!issuer.start()) return false;
   OpenRegion& pass = *lane.holder;

@@ -18,4 +18,16 @@ bool Region::note(capture::Reason reason, std::uint32_t variant, std::uint32_t o
   return false;
 }
 
+Variant* Region::left_behind() const noexcept {
+  Variant* oldest = nullptr;
+  std::uint64_t longest = long_unused();
+  for (const std::unique_ptr<Variant>& variant : variants) {
+    const std::uint64_t unused = passes - variant->last_use;
+    if (unused <= longest || variant->in_use() || !variant->is_built()) continue;
+    longest = unused;
+    oldest = variant.get();
+  }
+  return oldest;
+}
+
 }  // namespace refrain::replay

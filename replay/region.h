@@ -70,6 +70,8 @@ struct Region {
     constexpr std::uint64_t some = 8;
     return addresses_return() || pass % some == 0;
   }
+  /// Passes without a use: twice round all variants. The program has gone on to other addresses or shapes.
+  std::uint64_t long_unused() const noexcept { return 2 * variants.size(); }
   std::uint64_t passes = 0;             ///< begun
   std::uint64_t passes_since_wait = 0;  ///< since a safe point built something or found nothing to build
   std::uint64_t no_room_until = 0;      ///< the pass before which no graph is tried: the memory for graphs is used up
@@ -98,6 +100,9 @@ struct Region {
       for (Variant* variant = place->variants; variant != nullptr; variant = variant->same_place) visit(*variant);
     }
   }
+  /// The variant that has had no use for longest of those that have graphs, are not in use and were left behind; or
+  /// nullptr. The lock must be held.
+  Variant* left_behind() const noexcept;
   /// The likeliest free variant whose first `count` operations have this structure, and that is longer than `count` or,
   /// with `exact`, just as long. `likeness(variant)` says how well it suits, 0 that it does not. The lock must be held.
   template <typename Likeness>

@@ -67,7 +67,7 @@ bool Engine::Impl::build(Region& region, Variant& variant) noexcept {
   }
   for (Segment& segment : variant.segments) {
     if (segment.state != Segment::State::waits) continue;
-    if (!make_room(estimated_graph_bytes(variant.sequence, segment), variant)) {
+    if (!make_room(estimated_graph_bytes(variant.sequence, segment))) {
       region.note(Reason::memory_limit, variant.id, segment.first);
       // What could make room grows old slowly: a look at every variant at each safe point would find nothing.
       const std::lock_guard guard(region.lock);
@@ -103,25 +103,35 @@ bool Engine::Impl::build(Region& region, Variant& variant) noexcept {
   return again;
 }
 
-// Gives up the graphs of variants that have not been used for long, until `bytes` fit below the limit.
-bool Engine::Impl::make_room(std::uint64_t bytes, const Variant& wanted) noexcept {
+// What comes so rarely that its graphs would be given up again before it comes back gets some only where there is room:
+// else such sequences would take turns, and be built anew each time. The region's lock is held.
+bool Engine::Impl::deserves_graphs(const Region& region, const Variant& variant) const noexcept {
+  if (variant.gap <= region.long_unused()) return true;
+  std::uint64_t bytes = graph_bytes.load(std::memory_order_relaxed);
+  for (const Segment& segment : variant.segments) {
+    if (segment.state == Segment::State::waits) bytes += estimated_graph_bytes(variant.sequence, segment);
+  }
+  return bytes <= std::uint64_t{settings.max_graph_mib} << 20;
+}
+
+// Gives up the graphs of variants that were left behind, the oldest first, until `bytes` fit below the limit: the
+// program may come back to the others, as it does after an evaluation.
+bool Engine::Impl::make_room(std::uint64_t bytes) noexcept {
   const std::uint64_t limit = std::uint64_t{settings.max_graph_mib} << 20;
+  auto fits = [&] { return graph_bytes.load(std::memory_order_relaxed) + bytes <= limit; };
   for (const std::unique_ptr<Region>& region : regions) {
-    if (graph_bytes.load(std::memory_order_relaxed) + bytes <= limit) return true;
+    if (fits()) return true;
     if (region == nullptr) continue;
     const std::lock_guard guard(region->lock);
-    for (const std::unique_ptr<Variant>& variant : region->variants) {
-      // Twice round all variants without a use: the program has gone on to other addresses or shapes.
-      const bool unused = variant->last_use + 2 * region->variants.size() < region->passes;
-      if (variant->in_use() || variant.get() == &wanted || !unused) continue;
-      for (Segment& segment : variant->segments) {
+    for (Variant* oldest = nullptr; !fits() && (oldest = region->left_behind()) != nullptr;) {
+      for (Segment& segment : oldest->segments) {
         if (segment.state != Segment::State::built) continue;
         retire(segment);
         segment.state = Segment::State::waits;
       }
     }
   }
-  return graph_bytes.load(std::memory_order_relaxed) + bytes <= limit;
+  return fits();
 }
 
 void Engine::Impl::retire(Segment& segment) noexcept {

@@ -7,6 +7,7 @@
 // Units:   ns, bytes.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -112,6 +113,7 @@ class Variant {
   std::uint64_t address_bytes = 0;  ///< that all operations had when it was recorded: what moved ones are compared with
   std::uint64_t addresses = 0;      ///< hash of all the shadow's addresses: absorb() keeps it
   std::uint32_t needless_ends = 0;  ///< how often in a row the next operation came although nothing ordered between
+  std::uint32_t waited_after = 0;   ///< how often of late the program waited for the device after it; up to most_waited
   std::atomic<std::uint32_t> handed{0};  ///< segments that were handed over and are not launched yet
   bool busy = false;
   bool pending = true;   ///< some segment waits to be built
@@ -123,8 +125,19 @@ class Variant {
   /// It came again while it was handed over, and no twin was free: each time adds some, a complete pass takes one away.
   std::uint32_t waits_for_itself = 0;
   static constexpr std::uint32_t passes_of_a_wait = 16;
+  static constexpr std::uint32_t most_waited = 7;
+  /// What came after it: a wait for the device, or not. The first steps wait where later ones do not.
+  void note_what_follows(bool waited) noexcept {
+    waited_after = waited ? std::min(waited_after + 1, most_waited) : waited_after - std::min(waited_after, 1u);
+  }
+  bool is_before_wait() const noexcept { return 2 * waited_after > most_waited; }
   Followers followers;
   std::uint64_t last_use = 0;  ///< pass number of the region
+  std::uint64_t gap = never;   ///< passes between the last two uses
+  static constexpr std::uint64_t never = ~std::uint64_t{0};
+  void note_use(std::uint64_t pass) noexcept {
+    if (pass != last_use) gap = pass - std::exchange(last_use, pass);
+  }
   std::uint64_t passes = 0;
   std::uint64_t counted_bytes = 0;  ///< of memory(), in the engine's sum
 

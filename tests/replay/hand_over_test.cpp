@@ -3,7 +3,7 @@
 #include <random>
 #include <thread>
 
-#include "tests/replay/engine_fixture.h"
+#include "tests/replay/automatic_fixture.h"
 
 namespace refrain::tests {
 namespace {
@@ -294,6 +294,36 @@ TEST_F(HandOver, a_slow_program_hands_over_its_segments) {
   program->synchronize();
   slow(2);
   EXPECT_FALSE(is_executed()) << "unchanged: the launch alone takes long enough";
+  program->synchronize();
+}
+
+// The program waits for the device, which waits for the last launch: the issue thread would only be in between.
+TEST_F(Automatic, what_comes_before_a_wait_is_launched_by_the_programs_thread) {
+  policy::Settings settings = Program::automatic_settings();
+  settings.issue_thread = true;
+  auto slow_step = [this] {
+    for (std::uint64_t kernel = 0; kernel < kernels; ++kernel) {
+      const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(10);
+      while (std::chrono::steady_clock::now() < end) {
+      }
+      one(kernel);
+    }
+  };
+  start_with_kernels(settings);
+  for (int number = 0; number < 10; ++number) {
+    slow_step();
+    program->synchronize();
+  }
+  RecordingDriver::takes["cuGraphLaunch"] = millisecond;
+  EXPECT_EQ(replayed(slow_step), kernels);
+  EXPECT_EQ(RecordingDriver::executed_count.load(), program->expected.size());
+  program->synchronize();
+  RecordingDriver::takes.clear();
+  for (int number = 0; number < 20; ++number) slow_step();  // the waits of the first steps do not come any more
+  while (RecordingDriver::executed_count.load() != program->expected.size()) std::this_thread::yield();
+  RecordingDriver::takes["cuGraphLaunch"] = 20 * millisecond;
+  slow_step();
+  EXPECT_LT(RecordingDriver::executed_count.load(), program->expected.size());
   program->synchronize();
 }
 
