@@ -11,6 +11,13 @@ namespace refrain::replay {
 
 using capture::Reason;
 
+namespace {
+
+// The issue thread looks every 50 us, which the system makes 100, and needs a few dozen for a dozen nodes.
+constexpr std::int64_t soon_ns = 200'000;
+
+}  // namespace
+
 bool Engine::Impl::hand_over(Lane& lane) noexcept {
   const std::uint32_t given = lane.given.load(std::memory_order_relaxed);
   const std::uint32_t waiting = given - lane.taken.load(std::memory_order_acquire);
@@ -19,11 +26,12 @@ bool Engine::Impl::hand_over(Lane& lane) noexcept {
   Segment& segment = variant.segment_of(lane.held_first);
   const std::int64_t since = lane.held_since.load(std::memory_order_relaxed);
   if (settings.issue_above_us != 0) {
+    const std::int64_t took = now_ns() - since, count = segment.count;
     // The program is about to wait for the device: it would wait for the issue thread as well, and the device for both.
-    if (variant.is_before_wait()) return false;
+    const std::int64_t to_come = variant.sequence.size() - segment.first - count;
+    if (variant.is_before_wait() && took * to_come < soon_ns * count) return false;
     // Behind another one it is handed over in any case: launching it here would have to wait for that.
-    const std::int64_t above = std::int64_t{settings.issue_above_us} * 1000 * segment.count;
-    if (waiting == 0 && now_ns() - since < above) return false;
+    if (waiting == 0 && took < std::int64_t{settings.issue_above_us} * 1000 * count) return false;
   }
   if (!issuer.start()) return false;
   OpenRegion& pass = *lane.holder;

@@ -298,12 +298,12 @@ TEST_F(HandOver, a_slow_program_hands_over_its_segments) {
 }
 
 // The program waits for the device, which waits for the last launch: the issue thread would only be in between.
-TEST_F(Automatic, what_comes_before_a_wait_is_launched_by_the_programs_thread) {
+TEST_F(Automatic, what_comes_just_before_a_wait_is_launched_by_the_programs_thread) {
   policy::Settings settings = Program::automatic_settings();
   settings.issue_thread = true;
-  auto slow_step = [this] {
-    for (std::uint64_t kernel = 0; kernel < kernels; ++kernel) {
-      const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(10);
+  auto slowly = [this](std::uint64_t from, std::uint64_t to) {
+    for (std::uint64_t kernel = from; kernel < to; ++kernel) {
+      const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(15);
       while (std::chrono::steady_clock::now() < end) {
       }
       one(kernel);
@@ -311,18 +311,20 @@ TEST_F(Automatic, what_comes_before_a_wait_is_launched_by_the_programs_thread) {
   };
   start_with_kernels(settings);
   for (int number = 0; number < 10; ++number) {
-    slow_step();
+    slowly(0, kernels);
     program->synchronize();
   }
-  RecordingDriver::takes["cuGraphLaunch"] = millisecond;
-  EXPECT_EQ(replayed(slow_step), kernels);
+  RecordingDriver::takes["cuGraphLaunch"] = 20 * millisecond;
+  slowly(0, 4);
+  EXPECT_LT(RecordingDriver::executed_count.load(), program->expected.size()) << "long before the wait";
+  EXPECT_GE(replayed([&] { slowly(4, kernels); }), kernels - 4);
   EXPECT_EQ(RecordingDriver::executed_count.load(), program->expected.size());
   program->synchronize();
   RecordingDriver::takes.clear();
-  for (int number = 0; number < 20; ++number) slow_step();  // the waits of the first steps do not come any more
+  for (int number = 0; number < 20; ++number) slowly(0, kernels);  // the waits of the first steps come no more
   while (RecordingDriver::executed_count.load() != program->expected.size()) std::this_thread::yield();
   RecordingDriver::takes["cuGraphLaunch"] = 20 * millisecond;
-  slow_step();
+  slowly(0, kernels);
   EXPECT_LT(RecordingDriver::executed_count.load(), program->expected.size());
   program->synchronize();
 }
