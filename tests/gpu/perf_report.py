@@ -47,7 +47,8 @@ def reached_text(result):
 
 def exact_text(result):
     exact = result.get("exact")
-    return "" if exact is None else "bit-equal" if exact["equal"] else "DIFFERENT"
+    words = {True: "bit-equal", False: "DIFFERENT", None: "two bare runs differ"}
+    return "" if exact is None else words[exact["equal"]]
 
 
 def variation_text(figures, arm):

@@ -11,6 +11,7 @@ import xml.etree.ElementTree
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 import check  # noqa: E402
+import perf  # noqa: E402
 import perf_process  # noqa: E402
 import perf_report  # noqa: E402
 import plot_perf  # noqa: E402
@@ -150,6 +151,45 @@ class Report(unittest.TestCase):
         self.assertEqual(DEFAULT[-1], "gpt2_compiled")  # slow to start
         for plan in JOBS.values():
             self.assertLessEqual({direction for _, direction, _ in plan.targets}, {"least", "most"})
+
+
+class Bits(unittest.TestCase):
+    """A runner whose processes give the checksums that a test wants, one after the other."""
+
+    def exact(self, *checksums):
+        self.commands, left = [], list(checksums)
+        with tempfile.TemporaryDirectory() as folder:
+            options = types.SimpleNamespace(out=pathlib.Path(folder), build=pathlib.Path("build"), bare=False, python="python3",
+                                            device="cuda", tiny=False, no_deterministic=True, steps=100, exact_steps=200,
+                                            limit=10, policy=None)
+            runner = perf.Runner(options)
+
+            def result(label, command, limit, environment, out):
+                self.commands.append((label, [str(part) for part in command]))
+                return {"checksum": left.pop(0)}
+
+            runner.result = result
+            found = runner.exact("gpt2")
+        self.assertFalse(left)
+        return found["equal"]
+
+    def test_equal_bits_need_two_runs(self):
+        self.assertIs(self.exact("a", "a"), True)
+        self.assertEqual([label for label, _ in self.commands], ["gpt2-exact-bare", "gpt2-exact-refrain"])
+        self.assertEqual(self.commands[1][1][1], "run")
+        self.assertNotIn("run", self.commands[0][1])
+
+    def test_other_bits_are_a_difference_where_a_bare_run_repeats_itself(self):
+        self.assertIs(self.exact("a", "b", "a"), False)
+        self.assertEqual(perf_report.exact_text({"exact": {"equal": False}}), "DIFFERENT")
+
+    def test_a_job_that_does_not_repeat_itself_tells_nothing(self):
+        self.assertIsNone(self.exact("a", "b", "c"))
+        self.assertEqual(perf_report.exact_text({"exact": {"equal": None}}), "two bare runs differ")
+
+    def test_bits_are_compared_with_kernels_that_give_equal_ones(self):
+        self.exact("a", "b", "a")
+        self.assertFalse([command for _, command in self.commands if "--no-deterministic" in command])
 
 
 class Memory(unittest.TestCase):
