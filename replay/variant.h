@@ -135,8 +135,11 @@ class Variant {
   std::uint64_t last_use = 0;  ///< pass number of the region
   std::uint64_t gap = never;   ///< passes between the last two uses
   static constexpr std::uint64_t never = ~std::uint64_t{0};
+  /// Passes that began one after the other may end in another order.
   void note_use(std::uint64_t pass) noexcept {
-    if (pass != last_use) gap = pass - std::exchange(last_use, pass);
+    if (pass == last_use) return;
+    gap = pass > last_use ? pass - last_use : last_use - pass;
+    last_use = pass;
   }
   std::uint64_t passes = 0;
   std::uint64_t counted_bytes = 0;  ///< of memory(), in the engine's sum
