@@ -154,6 +154,7 @@ struct Engine::Impl : ProcessGlance {
   /// The program waited for the device on this thread: the piece that it was in ends here.
   void end_piece_of(Thread& thread) noexcept;
   bool ends_before(OpenRegion& pass, std::uint64_t token) noexcept;
+  /// What came after the last piece. `tells`: whether it says that a short piece ended where it had to, or for no need.
   void note_end(Region& region, bool ordered, bool waited, bool tells) noexcept;
   void count_unplaced(OpenRegion& pass, std::uint64_t token) noexcept;
   void finish_piece(OpenRegion& pass) noexcept;

@@ -166,6 +166,8 @@ class Bits(unittest.TestCase):
 
             def result(label, command, limit, environment, out):
                 self.commands.append((label, [str(part) for part in command]))
+                if not left:
+                    raise perf.Failed("no time left")
                 return {"checksum": left.pop(0)}
 
             runner.result = result
@@ -182,6 +184,10 @@ class Bits(unittest.TestCase):
     def test_other_bits_are_a_difference_where_a_bare_run_repeats_itself(self):
         self.assertIs(self.exact("a", "b", "a"), False)
         self.assertEqual(perf_report.exact_text({"exact": {"equal": False}}), "DIFFERENT")
+
+    def test_a_difference_stays_one_where_no_second_bare_run_ends(self):
+        self.assertIs(self.exact("a", "b"), False)
+        self.assertEqual(len(self.commands), 3)
 
     def test_a_job_that_does_not_repeat_itself_tells_nothing(self):
         self.assertIsNone(self.exact("a", "b", "c"))

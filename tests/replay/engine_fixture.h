@@ -1,6 +1,9 @@
 // What the engine's tests begin with.
 #pragma once
 
+#include <chrono>
+#include <thread>
+
 #include "tests/replay/program.h"
 
 namespace refrain::tests {
@@ -25,6 +28,14 @@ class Engine : public testing::Test {
       program->launch(second, {20, b});
       program->launch(third, {30, 31});
     });
+  }
+  /// Until everything has executed, or for 8 seconds.
+  void wait_for_all() {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(8);
+    while (RecordingDriver::executed_count.load(std::memory_order_acquire) < program->expected.size() &&
+           std::chrono::steady_clock::now() < end) {
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+    }
   }
   bool compared() { return RecordingDriver::executed == program->expected; }
   std::unique_ptr<Program> program;

@@ -33,13 +33,6 @@ class HandOver : public Engine {
     program->synchronize();
     ASSERT_EQ(program->counters().replayed, before + 3);
   }
-  void wait_for_all() {
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(8);
-    while (RecordingDriver::executed_count.load(std::memory_order_acquire) < program->expected.size() &&
-           std::chrono::steady_clock::now() < end) {
-      std::this_thread::sleep_for(std::chrono::microseconds(50));
-    }
-  }
   /// Until the issue thread is inside the driver with a graph that has been handed over since `launches` had begun.
   void wait_until_inside(int launches) {
     while (RecordingDriver::launches_begun == launches) std::this_thread::sleep_for(std::chrono::microseconds(50));
@@ -322,7 +315,8 @@ TEST_F(Automatic, what_comes_just_before_a_wait_is_launched_by_the_programs_thre
   program->synchronize();
   RecordingDriver::takes.clear();
   for (int number = 0; number < 20; ++number) slowly(0, kernels);  // the waits of the first steps come no more
-  while (RecordingDriver::executed_count.load() != program->expected.size()) std::this_thread::yield();
+  wait_for_all();
+  ASSERT_TRUE(compared());
   RecordingDriver::takes["cuGraphLaunch"] = 20 * millisecond;
   slowly(0, kernels);
   EXPECT_LT(RecordingDriver::executed_count.load(), program->expected.size());
