@@ -47,7 +47,10 @@ class Ranges:
     """NVTX ranges on a GPU, nothing elsewhere."""
 
     def __init__(self, device):
-        self.named = torch.cuda.nvtx.range if device == "cuda" else lambda name: contextlib.nullcontext()
+        self.emit(device == "cuda")
+
+    def emit(self, on):
+        self.named = torch.cuda.nvtx.range if on else lambda name: contextlib.nullcontext()
 
 
 class Attention(nn.Module):
@@ -155,7 +158,8 @@ class Job:
         torch.use_deterministic_algorithms(True)
         torch.utils.deterministic.fill_uninitialized_memory = False
         self.options = options
-        self.model = Model(options, Ranges(options.device)).to(options.device)
+        self.ranges = Ranges(options.device)
+        self.model = Model(options, self.ranges).to(options.device)
         self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=1e-3, weight_decay=0.01)
         self.schedule = torch.optim.lr_scheduler.LambdaLR(self.optimizer, lambda step: min(1.0, (step + 1) / 20))
         self.data = torch.Generator().manual_seed(options.seed)

@@ -2,8 +2,8 @@
 """Measures what Refrain gains on training jobs, on the GPU of this machine; scripts/gpu-check --perf runs it.
 
 Each job runs in a process of its own, one after the other: under Refrain in interleaved blocks of eager and replayed
-steps; under the library of the bound, which drops what Refrain would replay; with --exact bare and under Refrain, bit
-for bit. A job that fails is told with its last lines, and the next one follows. Exit code 0: every job asked for was
+steps; under the library of the bound, which drops what Refrain would replay; with and without the NVTX ranges it has;
+with --exact bare and under Refrain, bit for bit. A job that fails is told with its last lines, and the next one follows. Exit code 0: every job asked for was
 measured, and no bit differed.
 """
 
@@ -24,8 +24,10 @@ from perf_plan import DEFAULT, JOBS
 HERE, ROOT = check.HERE, check.ROOT
 POLICY = {"version": 1, "auto": True, "operations": [{"kernel": "*nccl*", "action": "eager"}]}
 ALWAYS = {**POLICY, "replay": {"governor": False}}  # to see what replay itself gives
+TWICE = {**ALWAYS, "limits": {"graph_mib": 128}}  # with and without ranges in one process: 64 MiB for the graphs of each
 STEPS = 100  # of each arm; the seconds of the plan are for as many
 LAST_LINES = 8
+PARTS = ("times", "bound", "ranges", "exact")
 
 
 class Failed(Exception):
@@ -38,14 +40,15 @@ class Runner:
     def __init__(self, options):
         self.options = options
         self.end = time.monotonic() + options.limit
-        for name, policy in (("governed", POLICY), ("always", ALWAYS)):
+        for name, policy in (("governed", POLICY), ("always", ALWAYS), ("twice", TWICE)):
             (options.out / f"policy-{name}.json").write_text(json.dumps(policy), encoding="utf-8")
         self.thin = None  # the C++ program, once it is built
 
-    def policy(self, name):
-        return self.options.policy or self.options.out / f"policy-{'governed' if JOBS[name].governed else 'always'}.json"
+    def policy(self, name, part=None):
+        kind = "twice" if part == "ranges" else "governed" if JOBS[name].governed else "always"
+        return self.options.policy or self.options.out / f"policy-{kind}.json"
 
-    def environment(self, library=None, log=None, name=None):
+    def environment(self, library=None, log=None, policy=None):
         variables = {name: value for name, value in os.environ.items()
                      if not name.startswith(("REFRAIN_", "NVTX_")) and name != "LD_PRELOAD"}
         variables["PYTHONFAULTHANDLER"] = "1"
@@ -55,7 +58,7 @@ class Runner:
         if library:
             log.mkdir(parents=True, exist_ok=True)
             variables.update(LD_PRELOAD=str(library), NVTX_INJECTION64_PATH=str(library),
-                             REFRAIN_POLICY=str(self.policy(name)), REFRAIN_LOG=f"{log}/")
+                             REFRAIN_POLICY=str(policy), REFRAIN_LOG=f"{log}/")
         return variables
 
     def left(self):
@@ -136,7 +139,8 @@ class Runner:
                      max(plan.warm_up, options.warm_up), *extra]
         label, limit = f"{name}-{part}", 1.5 * seconds(name, options) + 60
         out = options.out / f"{label}.json"
-        environment = self.environment() if options.bare else self.environment(library, options.out / "log" / label, name)
+        policy = self.policy(name, part)
+        environment = self.environment() if options.bare else self.environment(library, options.out / "log" / label, policy)
         bare = ["--bare"] if options.bare else []
         return self.result(label, self.command(name, arguments + bare, out), limit, environment, out)
 
@@ -176,7 +180,7 @@ def seconds(name, options):
 
 def of_job(runner, name):
     """Everything asked for of one job; failures become notes."""
-    from perf_statistics import summarise
+    from perf_statistics import AGAINST, summarise
     options, result = runner.options, {"job": name, "notes": []}
 
     def attempt(part, function):
@@ -190,20 +194,22 @@ def of_job(runner, name):
             result["notes"].append(f"{part} failed: {failure}")
             return None
 
+    library = options.build / "interpose" / "librefrain.so"
     if "times" in options.parts:
-        library = options.build / "interpose" / "librefrain.so"
         raw = attempt("times", lambda: runner.times(name, library, "times"))
         if raw:
             result["figures"] = raw.get("figures") or summarise(raw)
             result["about"], result["checksum"] = raw.get("about", {}), raw.get("checksum")
-    if "bound" in options.parts and JOBS[name].bound:
-        library = options.build / "tests" / "bench" / "librefrain_bound.so"
-        if not library.exists():
-            result["notes"].append(f"bound left out: no {library.name} in the build")
-        else:
-            raw = attempt("bound", lambda: runner.times(name, library, "bound", ["--bound"]))
-            if raw:
-                result["bound_figures"] = raw.get("figures") or summarise(raw)
+    for arm in AGAINST:
+        if arm not in options.parts or not getattr(JOBS[name], arm):
+            continue
+        its = options.build / "tests" / "bench" / "librefrain_bound.so" if arm == "bound" else library
+        if not its.exists():
+            result["notes"].append(f"{arm} left out: no {its.name} in the build")
+            continue
+        raw = attempt(arm, lambda arm=arm, its=its: runner.times(name, its, arm, [f"--{arm}"]))
+        if raw:
+            result[f"{arm}_figures"] = raw.get("figures") or summarise(raw)
     if "exact" in options.parts:
         exact = attempt("exact", lambda: runner.exact(name))
         if exact:
@@ -222,7 +228,7 @@ def parse():
     parser.add_argument("--block-steps", type=int, default=0, help="steps of a block; 0: as the job wants")
     parser.add_argument("--skip", type=int, default=2, help="steps after a change of arm that are not timed")
     parser.add_argument("--warm-up", type=int, default=60)
-    parser.add_argument("--parts", default="times,bound", help="of times, bound, exact; separated by commas")
+    parser.add_argument("--parts", default="times,bound,ranges", help=f"of {', '.join(PARTS)}; separated by commas")
     parser.add_argument("--exact", action="store_true", help="the same as --parts exact")
     parser.add_argument("--exact-steps", type=int, default=200)
     parser.add_argument("--policy", type=pathlib.Path, help="instead of one that finds repeated operations anywhere")
@@ -234,8 +240,7 @@ def parse():
     options = parser.parse_args()
     options.jobs = options.only.split(",") if options.only else list(DEFAULT)
     options.parts = ["exact"] if options.exact else options.parts.split(",")
-    parts = ("times", "bound", "exact")
-    for word, known in [(job, JOBS) for job in options.jobs] + [(part, parts) for part in options.parts]:
+    for word, known in [(job, JOBS) for job in options.jobs] + [(part, PARTS) for part in options.parts]:
         if word not in known:
             parser.error(f"unknown: {word}; known: {', '.join(known)}")
     for key in ("build", "out", "policy"):

@@ -206,10 +206,12 @@ class Moe(moe_job.Job):
         arguments = ["--device", options.device]
         if options.tiny:
             arguments += ["--width", "32", "--layers", "2", "--length", "16"]
-        if not ranges:
-            torch.cuda.nvtx.range = lambda name: contextlib.nullcontext()
         super().__init__(moe_job.arguments().parse_args(arguments))
         self.device, self.losses = options.device, []
+        self.emit_ranges(ranges)
+
+    def emit_ranges(self, on):
+        self.ranges.emit(on and self.device == "cuda")
 
     def step(self):
         loss = super().step()

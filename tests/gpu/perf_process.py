@@ -2,7 +2,8 @@
 """One performance job in a process of its own: times in interleaved blocks, or a checksum after so many steps.
 
 Run by perf.py. Times need refrain_pause and refrain_resume, and with --bound refrain_drop, of the library of the bound;
-all arms share warm-up, clocks, allocator and machine, so that their ratios are the library's effect alone.
+with --ranges the job emits its NVTX ranges in the third arm only. All arms share warm-up, clocks, allocator and machine,
+so that their ratios are the library's effect alone.
 """
 
 import argparse
@@ -25,7 +26,11 @@ def parse():
     parser.add_argument("--block-steps", type=int, default=10)
     parser.add_argument("--skip", type=int, default=2, help="steps after a change of arm that are not timed")
     parser.add_argument("--warm-up", type=int, default=60)
-    parser.add_argument("--bound", action="store_true", help="a third arm, in which launches are dropped")
+    third = parser.add_mutually_exclusive_group()
+    third.add_argument("--bound", action="store_const", dest="third", const="bound",
+                       help="a third arm, in which launches are dropped")
+    third.add_argument("--ranges", action="store_const", dest="third", const="ranges",
+                       help="a third arm, in which the job emits its NVTX ranges, as it does in no other")
     parser.add_argument("--bare", action="store_true", help="no library at all: both arms are the same; to try a job")
     parser.add_argument("--device", default="cuda", choices=["cuda", "cpu"])
     parser.add_argument("--tiny", action="store_true", help="a small model, to try a job")
@@ -70,14 +75,25 @@ def block(job, steps):
     return {"ms_per_step": (end - began) * 1e3 / steps, "steps_ms": times}
 
 
+def warm_up(job, options):
+    """Steps that are not timed. Where two arms are replayed each has its share, in blocks."""
+    for step in range(options.warm_up - 1):
+        if options.third == "ranges":
+            job.emit_ranges(step // options.block_steps % 2 == 1)
+        job.step()
+
+
 def measure(job, control, options):
     """Raw measurement (perf_statistics.py) of a job that is warm."""
-    blocks, counters = [], None
+    blocks, counters = [], {"replay": None, "ranges": None}
     # The order of the arms changes, so that a drift does not favour one.
-    orders = itertools.cycle(itertools.permutations(("eager", "replay", "bound") if options.bound else ("eager", "replay")))
+    arms = ("eager", "replay", options.third) if options.third else ("eager", "replay")
+    orders = itertools.cycle(itertools.permutations(arms))
     for _, order in zip(range(max(1, options.steps // options.block_steps)), orders):
         for arm in order:
             control.begin(arm)
+            if options.third == "ranges":
+                job.emit_ranges(arm == "ranges")
             for _ in range(options.skip):
                 job.step()
             job.wait()
@@ -85,9 +101,9 @@ def measure(job, control, options):
             blocks.append({"arm": arm, **block(job, options.block_steps)})
             after = control.statistics()
             control.end(arm)
-            if arm == "replay" and before and after:
-                counters = add(counters, difference(after, before))
-    raw = {"blocks": blocks, "counters": counters}
+            if arm in counters and before and after:
+                counters[arm] = add(counters[arm], difference(after, before))
+    raw = {"blocks": blocks, "counters": counters["replay"], "ranges_counters": counters["ranges"]}
     last = control.statistics()
     if last:
         raw["graph_bytes"], raw["host_bytes"] = last["graph_bytes"], last["host_bytes"]
@@ -116,11 +132,10 @@ def main():
             job.step()
         result["steps"] = options.steps
     else:
-        for _ in range(options.warm_up - 1):
-            job.step()
+        warm_up(job, options)
         job.wait()
         control = NoLibrary() if options.bare else Control()
-        wanted = "refrain_drop" if options.bound else "refrain_pause"
+        wanted = "refrain_drop" if options.third == "bound" else "refrain_pause"
         if not options.bare and control.functions[wanted] is None:
             print(f"no library with {wanted} is loaded", file=sys.stderr)
             return 2
@@ -134,7 +149,7 @@ def main():
         result["figures"] = summarise(result)
         result["measuring_s"] = time.perf_counter() - ready
     # After dropped launches the numbers mean nothing, and reading them may fail.
-    if not options.bound:
+    if options.third != "bound":
         result["checksum"] = job.finish()
     result["process_s"] = time.perf_counter() - began
     with open(options.out, "w", encoding="utf-8") as file:

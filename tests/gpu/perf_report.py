@@ -4,20 +4,22 @@ import datetime
 import json
 
 from perf_plan import JOBS
-from perf_statistics import judge
+from perf_statistics import AGAINST, judge
 
-COLUMNS = ("job", "eager ms", "replay ms", "ratio", "bound", "share of gain", "replayed", "patched", "ops a graph",
+COLUMNS = ("job", "eager ms", "replay ms", "ratio", "bound or ranges", "share of gain", "replayed", "patched", "ops a graph",
            "CV eager, steps / blocks", "CV replay", "target", "reached", "exact")
 SYMBOLS = {"least": ">=", "most": "<="}
 
 
 def complete(result):
-    """Adds what needs more than one run: the bound with the share of its gain, from the process of its own, in which
-    all three arms ran; the verdict."""
-    bound = result.get("bound_figures")
-    figures = dict(result.get("figures") or bound or {})
-    if bound:
-        figures.update({key: bound[key] for key in ("bound_ratio", "gain_share", "gain_share_between", "quiet_gain_share") if key in bound})
+    """Adds what needs more than one run: the bound, or steps with ranges, with the share of their gain, from the process
+    of its own, in which all three arms ran; the verdict."""
+    figures = dict(result.get("figures") or {})
+    for arm in AGAINST:
+        three = result.get(f"{arm}_figures", {})
+        figures = figures or dict(three)
+        shared = (f"{arm}_ratio", "gain_share", "gain_share_between", "quiet_gain_share")
+        figures.update({key: three[key] for key in shared if key in three})
     if figures:
         result["figures"] = figures
     result["targets"] = judge(figures, JOBS[result["job"]].targets)
@@ -57,17 +59,23 @@ def variation_text(figures, arm):
 
 
 def share_text(figures):
-    """Part of the bound's gain, and where nine of ten resamplings lie."""
+    """Part of the third arm's gain, and where nine of ten resamplings lie."""
     if "gain_share" not in figures:
         return "none"
     low, high = figures["gain_share_between"]
     return f"{figures['gain_share']:.1%} [{low:.0%}, {high:.0%}]"
 
 
+def third_arm(figures):
+    """The arm that replay is held against, or None."""
+    return next((arm for arm in AGAINST if f"{arm}_ratio" in figures), None)
+
+
 def row(result):
     f = result.get("figures", {})
+    third = third_arm(f)
     return (result["job"], shown(f.get("eager_ms"), "{:.3f}"), shown(f.get("replay_ms"), "{:.3f}"),
-            shown(f.get("ratio"), "{:.4f}"), shown(f.get("bound_ratio"), "{:.4f}"), share_text(f) if "bound_ratio" in f else "",
+            shown(f.get("ratio"), "{:.4f}"), shown(f.get(f"{third}_ratio"), "{:.4f}"), share_text(f) if third else "",
             shown(f.get("replayed"), "{:.2%}"), shown(f.get("patched"), "{:.1%}"),
             shown(f.get("operations_per_graph"), "{:.1f}"), variation_text(f, "eager"), variation_text(f, "replay"),
             target_text(result), reached_text(result), exact_text(result))
@@ -82,11 +90,14 @@ def line(result):
                      f"(paired {f['paired_ratio']:.4f}, {f['block_ratios'][0]:.3f} to {f['block_ratios'][1]:.3f}), "
                      f"CV of steps {f['cv_eager']:.1%} and {f['cv_replay']:.1%}, of blocks "
                      f"{f['cv_blocks_eager']:.1%} and {f['cv_blocks_replay']:.1%}")
-    if "bound_ratio" in f:
-        b = result["bound_figures"]
-        parts.append(f"in one process eager {b['eager_ms']:.3f} ms, replay {b['paired_ratio']:.4f}, bound "
-                     f"{b['paired_bound_ratio']:.4f}, share of gain {share_text(f)} (of quiet steps "
+    third = third_arm(f)
+    if third:
+        t = result[f"{third}_figures"]
+        parts.append(f"in one process eager {t['eager_ms']:.3f} ms, replay {t['paired_ratio']:.4f}, {third} "
+                     f"{t[f'paired_{third}_ratio']:.4f}, share of gain {share_text(f)} (of quiet steps "
                      f"{shown(f.get('quiet_gain_share'), '{:.1%}') or 'none'})")
+        if "ranges_replayed" in t:
+            parts.append(f"replayed there {t['replayed']:.2%}, with ranges {t['ranges_replayed']:.2%}")
     if "replayed" in f:
         parts.append(f"replayed {f['replayed']:.2%}, held {f['held']:.2%}, patched {f['patched']:.1%}, "
                      f"{f['operations_per_graph']:.1f} ops a graph, graphs {f.get('graph_bytes', 0) / 2**20:.1f} MiB, "

@@ -1,14 +1,15 @@
 """What interleaved blocks of steps say. Pure: raw measurements in, figures out. Units: ms, fractions, bytes.
 
 A raw measurement is {"blocks": [{"arm", "ms_per_step", "steps_ms"}, ...] in the order of their running, "counters":
-sums over the replay blocks or None}; arms are eager, replay and, under the library of the bound, bound. The program in
-C++ writes the same.
+sums over the replay blocks or None}; arms are eager, replay and perhaps a third one that replay is held against: bound,
+under the library of the bound, or ranges, with "ranges_counters" of its own. The program in C++ writes the same.
 """
 
 import random
 import statistics
 
 RESAMPLINGS = 1000
+AGAINST = ("bound", "ranges")
 
 
 def variation(values):
@@ -62,27 +63,29 @@ def summarise(raw):
         figures[f"steps_{arm}"] = len(steps)
         figures[f"quiet_{arm}_ms"] = quiet(steps)
     figures["quiet_ratio"] = figures["quiet_replay_ms"] / figures["quiet_eager_ms"]
-    figures.update(gain(raw, figures))
+    for arm in AGAINST:
+        figures.update(gain(raw, figures, arm))
     figures.update(shares(raw.get("counters")))
+    figures.update({f"ranges_{key}": value for key, value in shares(raw.get("ranges_counters")).items()})
     figures.update({key: raw[key] for key in ("graph_bytes", "host_bytes") if key in raw})
     if "spin_us" in raw:
         figures.update(gaps(raw, figures))
     return figures
 
 
-def gain(raw, figures):
-    """What dropped launches take, of eager, and the part of their gain that replay has; empty without that arm.
+def gain(raw, figures, arm):
+    """What the third arm takes, of eager, and the part of its gain that replay has; empty without that arm.
 
     The share is that of the medians over the rounds, each a block of every arm: what disturbs the host lasts longer than
     a round. With it comes where nine of ten resamplings of the rounds lie.
     """
-    eager, replay, bound = (of_arm(raw, arm, "ms_per_step") for arm in ("eager", "replay", "bound"))
-    if not bound:
+    eager, replay, third = (of_arm(raw, one, "ms_per_step") for one in ("eager", "replay", arm))
+    if not third:
         return {}
-    rounds = [(r / e, b / e) for e, r, b in zip(eager, replay, bound)]
-    result = {"bound_ratio": statistics.median(bound) / figures["eager_ms"],
-              "paired_bound_ratio": statistics.median(b for _, b in rounds),
-              "quiet_bound_ratio": quiet(sum(of_arm(raw, "bound", "steps_ms"), [])) / figures["quiet_eager_ms"]}
+    rounds = [(r / e, t / e) for e, r, t in zip(eager, replay, third)]
+    result = {f"{arm}_ratio": statistics.median(third) / figures["eager_ms"],
+              f"paired_{arm}_ratio": statistics.median(t for _, t in rounds),
+              f"quiet_{arm}_ratio": quiet(sum(of_arm(raw, arm, "steps_ms"), [])) / figures["quiet_eager_ms"]}
     share = round_share(rounds)
     if share is not None:
         draw = random.Random(1)
@@ -90,7 +93,7 @@ def gain(raw, figures):
         shares = sorted(one for one in shares if one is not None) or [share]
         result["gain_share"] = share
         result["gain_share_between"] = [shares[len(shares) // 20], shares[-1 - len(shares) // 20]]
-    share = gain_share(figures["quiet_ratio"], result["quiet_bound_ratio"])
+    share = gain_share(figures["quiet_ratio"], result[f"quiet_{arm}_ratio"])
     return result if share is None else {**result, "quiet_gain_share": share}
 
 
@@ -105,9 +108,9 @@ def gaps(raw, figures):
     return {"gap_eager_us": eager, "gap_replay_us": replay, "gap_removed": 1 - replay / eager if eager > 0 else 0.0}
 
 
-def gain_share(ratio, bound_ratio):
-    """Part of the possible gain that was reached; None where the bound gains nothing."""
-    return (1 - ratio) / (1 - bound_ratio) if bound_ratio < 1 else None
+def gain_share(ratio, against):
+    """Part of another arm's gain that was reached; None where that one gains nothing."""
+    return (1 - ratio) / (1 - against) if against < 1 else None
 
 
 def judge(figures, targets):

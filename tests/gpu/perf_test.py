@@ -16,13 +16,13 @@ import perf_process  # noqa: E402
 import perf_report  # noqa: E402
 import plot_perf  # noqa: E402
 from perf_plan import DEFAULT, JOBS  # noqa: E402
-from perf_statistics import add, gain_share, judge, quiet, summarise  # noqa: E402
+from perf_statistics import AGAINST, add, gain_share, judge, quiet, summarise  # noqa: E402
 from refrain_control import FIELDS, Arms  # noqa: E402
 
 
-def raw(eager, replay, bound=(), **more):
-    blocks = [{"arm": arm, "ms_per_step": ms, "steps_ms": [ms, ms]}
-              for arm, times in (("eager", eager), ("replay", replay), ("bound", bound)) for ms in times]
+def raw(eager, replay, third=(), arm="bound", **more):
+    blocks = [{"arm": name, "ms_per_step": ms, "steps_ms": [ms, ms]}
+              for name, times in (("eager", eager), ("replay", replay), (arm, third)) for ms in times]
     return {"blocks": blocks, "counters": None, **more}
 
 
@@ -30,8 +30,8 @@ class FakeLibrary(Arms):
     """Counts 10 calls a step, 9 of them replayed when not paused; and the steps of each arm."""
 
     def __init__(self):
-        self.paused, self.drops, self.totals = 0, False, dict.fromkeys(FIELDS, 0)
-        self.steps = dict.fromkeys(("eager", "replay", "bound"), 0)
+        self.paused, self.drops, self.ranges, self.totals = 0, False, False, dict.fromkeys(FIELDS, 0)
+        self.steps = dict.fromkeys(("eager", "replay", "bound", "ranges"), 0)
 
     def pause(self):
         self.paused += 1
@@ -43,11 +43,14 @@ class FakeLibrary(Arms):
         assert self.paused
         self.drops = on
 
+    def emit_ranges(self, on):
+        self.ranges = on
+
     def statistics(self):
         return dict(self.totals)
 
     def step(self):
-        self.steps["eager" if self.paused else "bound" if self.drops else "replay"] += 1
+        self.steps["eager" if self.paused else "bound" if self.drops else "ranges" if self.ranges else "replay"] += 1
         self.totals["calls"] += 10
         self.totals["passed"] += 10 if self.paused else 1
         for name in ("held", "replayed"):
@@ -97,6 +100,13 @@ class Statistics(unittest.TestCase):
         self.assertNotIn("gain_share", summarise(raw([10], [9], [10])))
         self.assertNotIn("bound_ratio", summarise(raw([10], [9])))
 
+    def test_share_of_the_gain_of_ranges(self):
+        counters = dict.fromkeys(FIELDS, 0) | {"calls": 10, "replayed": 8}
+        figures = summarise(raw([10, 20], [9, 18], [8, 16], "ranges", ranges_counters=counters))
+        self.assertAlmostEqual(figures["gain_share"], 0.5)
+        self.assertEqual((figures["ranges_ratio"], figures["ranges_replayed"]), (0.8, 0.8))
+        self.assertNotIn("bound_ratio", figures)
+
     def test_verdicts(self):
         wanted = (("ratio", "most", 0.5), ("replayed", "least", 0.97), ("gain_share", "least", 0.9))
         self.assertEqual([reached for *_, reached in judge({"ratio": 0.5, "replayed": 0.96}, wanted)], [True, False, None])
@@ -108,21 +118,33 @@ class Statistics(unittest.TestCase):
 class Protocol(unittest.TestCase):
     def test_only_replay_blocks_are_counted(self):
         job = FakeLibrary()
-        measured = perf_process.measure(job, job, types.SimpleNamespace(steps=20, block_steps=5, skip=2, bound=False))
+        measured = perf_process.measure(job, job, types.SimpleNamespace(steps=20, block_steps=5, skip=2, third=None))
         self.assertEqual([block["arm"] for block in measured["blocks"]], ["eager", "replay", "replay", "eager"] * 2)
         self.assertEqual(job.paused, 0)
         self.assertEqual(measured["counters"]["calls"], 200)
         figures = summarise(measured)
         self.assertEqual((figures["replayed"], figures["operations_per_graph"]), (0.9, 3.0))
-        self.assertEqual(job.steps, {"eager": 28, "replay": 28, "bound": 0})
+        self.assertEqual(job.steps, {"eager": 28, "replay": 28, "bound": 0, "ranges": 0})
 
     def test_all_three_arms_run_in_every_order(self):
         job = FakeLibrary()
-        measured = perf_process.measure(job, job, types.SimpleNamespace(steps=12, block_steps=2, skip=0, bound=True))
+        measured = perf_process.measure(job, job, types.SimpleNamespace(steps=12, block_steps=2, skip=0, third="bound"))
         arms = [block["arm"] for block in measured["blocks"]]
         self.assertEqual(len({tuple(arms[at:at + 3]) for at in range(0, 18, 3)}), 6)
-        self.assertEqual((job.steps, job.paused, job.drops), ({"eager": 12, "replay": 12, "bound": 12}, 0, False))
+        self.assertEqual((job.steps, job.paused, job.drops),
+                         ({"eager": 12, "replay": 12, "bound": 12, "ranges": 0}, 0, False))
         self.assertEqual(measured["counters"]["calls"], 120)
+
+    def test_ranges_are_emitted_in_their_arm_only_and_each_arm_is_warm(self):
+        job = FakeLibrary()
+        options = types.SimpleNamespace(steps=12, block_steps=2, skip=1, warm_up=9, third="ranges")
+        perf_process.warm_up(job, options)
+        self.assertEqual(job.steps, {"eager": 0, "replay": 4, "bound": 0, "ranges": 4})
+        job.steps = dict.fromkeys(job.steps, 0)
+        measured = perf_process.measure(job, job, options)
+        self.assertEqual((job.steps, job.paused), ({"eager": 18, "replay": 18, "bound": 0, "ranges": 18}, 0))
+        for key in ("counters", "ranges_counters"):
+            self.assertEqual(measured[key]["replayed"], 108)
 
 
 class Report(unittest.TestCase):
@@ -139,6 +161,13 @@ class Report(unittest.TestCase):
         self.assertIn("- thin: times failed: no nvcc", table)
         self.assertIn("no nvcc", perf_report.line(self.results()[1]))
 
+    def test_line_of_ranges(self):
+        counters = dict.fromkeys(FIELDS, 0) | {"calls": 10, "replayed": 9}
+        figures = summarise(raw([10], [9], [9.2], "ranges", ranges_counters=counters) | {"counters": counters})
+        line = perf_report.line(perf_report.complete({"job": "moe_plain", "notes": [], "ranges_figures": figures}))
+        for words in ("ranges 0.9200, share of gain 125.0%", "with ranges 90.00%", "(seen 1.250): yes"):
+            self.assertIn(words, line)
+
     def test_plot(self):
         drawn = plot_perf.draw({"gpu": "a <GPU>", "date": "today", "jobs": self.results()})
         bars = xml.etree.ElementTree.fromstring(drawn).findall("{http://www.w3.org/2000/svg}rect")
@@ -149,6 +178,7 @@ class Report(unittest.TestCase):
 
     def test_plan(self):
         self.assertEqual(DEFAULT[-1], "gpt2_compiled")  # slow to start
+        self.assertTrue(all(hasattr(plan, arm) for plan in JOBS.values() for arm in AGAINST))
         for plan in JOBS.values():
             self.assertLessEqual({direction for _, direction, _ in plan.targets}, {"least", "most"})
 

@@ -11,11 +11,13 @@ class Statistics(ctypes.Structure):
 
 
 class Arms:
-    """How the steps of a comparison run: "eager", under "replay", or with dropped launches as the "bound"; by pause(),
-    resume() and drop() of a subclass."""
+    """How the steps of a comparison run: "eager", under "replay", so but with "ranges" that the job emits, or with dropped
+    launches as the "bound"; by pause(), resume() and drop() of a subclass."""
+
+    REPLAYED = ("replay", "ranges")
 
     def begin(self, arm):
-        if arm != "replay":
+        if arm not in self.REPLAYED:
             self.pause()
         if arm == "bound":
             self.drop(True)
@@ -25,7 +27,7 @@ class Arms:
         if arm == "bound":
             self.pause()
             self.drop(False)
-        if arm != "replay":
+        if arm not in self.REPLAYED:
             self.resume()
 
 
