@@ -135,7 +135,8 @@ class Runner:
         # A job whose number of steps is part of what it shows keeps it.
         steps = plan.steps if name == "changing_shapes" else steps
         block = min(options.block_steps or plan.block_steps, steps)
-        arguments = ["--steps", steps, "--block-steps", block, "--skip", options.skip, "--warm-up",
+        skip = plan.skip if options.skip is None else options.skip
+        arguments = ["--steps", steps, "--block-steps", block, "--skip", skip, "--warm-up",
                      max(plan.warm_up, options.warm_up), *extra]
         label, limit = f"{name}-{part}", 1.5 * seconds(name, options) + 60
         out = options.out / f"{label}.json"
@@ -226,7 +227,7 @@ def parse():
     parser.add_argument("--steps", type=int, default=STEPS,
                         help="steps of each arm; jobs of short steps take more in proportion")
     parser.add_argument("--block-steps", type=int, default=0, help="steps of a block; 0: as the job wants")
-    parser.add_argument("--skip", type=int, default=2, help="steps after a change of arm that are not timed")
+    parser.add_argument("--skip", type=int, help="steps after a change of arm that are not timed; else as the job wants")
     parser.add_argument("--warm-up", type=int, default=60)
     parser.add_argument("--parts", default="times,bound,ranges", help=f"of {', '.join(PARTS)}; separated by commas")
     parser.add_argument("--exact", action="store_true", help="the same as --parts exact")

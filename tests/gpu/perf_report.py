@@ -6,7 +6,7 @@ import json
 from perf_plan import JOBS
 from perf_statistics import AGAINST, judge
 
-COLUMNS = ("job", "eager ms", "replay ms", "ratio", "bound or ranges", "share of gain", "replayed", "patched", "ops a graph",
+COLUMNS = ("job", "eager ms", "replay ms", "ratio", "in pairs", "bound or ranges", "share of gain", "replayed", "patched", "ops a graph",
            "CV eager, steps / blocks", "CV replay", "target", "reached", "exact")
 SYMBOLS = {"least": ">=", "most": "<="}
 
@@ -75,7 +75,7 @@ def row(result):
     f = result.get("figures", {})
     third = third_arm(f)
     return (result["job"], shown(f.get("eager_ms"), "{:.3f}"), shown(f.get("replay_ms"), "{:.3f}"),
-            shown(f.get("ratio"), "{:.4f}"), shown(f.get(f"{third}_ratio"), "{:.4f}"), share_text(f) if third else "",
+            shown(f.get("ratio"), "{:.4f}"), shown(f.get("paired_ratio"), "{:.4f}"), shown(f.get(f"{third}_ratio"), "{:.4f}"), share_text(f) if third else "",
             shown(f.get("replayed"), "{:.2%}"), shown(f.get("patched"), "{:.1%}"),
             shown(f.get("operations_per_graph"), "{:.1f}"), variation_text(f, "eager"), variation_text(f, "replay"),
             target_text(result), reached_text(result), exact_text(result))

@@ -1,5 +1,8 @@
 """What interleaved blocks of steps say. Pure: raw measurements in, figures out. Units: ms, fractions, bytes.
 
+Two ratios: that of the arms' medians, and the median over the rounds of a round's ratio. What disturbs a shared host
+lasts longer than a round, so the second one varies less; it is what is judged.
+
 A raw measurement is {"blocks": [{"arm", "ms_per_step", "steps_ms"}, ...] in the order of their running, "counters":
 sums over the replay blocks or None}; arms are eager, replay and perhaps a third one that replay is held against: bound,
 under the library of the bound, or ranges, with "ranges_counters" of its own. The program in C++ writes the same.

@@ -157,7 +157,7 @@ class Report(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             perf_report.write(pathlib.Path(folder), self.results(), {"gpu": "a GPU", "driver": "1"}, ["--only", "gpt2"])
             table = (pathlib.Path(folder) / "perf.md").read_text(encoding="utf-8")
-        self.assertIn("| gpt2 | 10.000 | 8.200 | 0.8200 | 0.8000 | 90.0% [90%, 90%] |", table)
+        self.assertIn("| gpt2 | 10.000 | 8.200 | 0.8200 | 0.8200 | 0.8000 | 90.0% [90%, 90%] |", table)
         self.assertIn("- thin: times failed: no nvcc", table)
         self.assertIn("no nvcc", perf_report.line(self.results()[1]))
 
