@@ -3,6 +3,8 @@
 #include <cstring>
 #include <utility>
 
+#include "capture/grow.h"
+
 namespace refrain::capture {
 namespace {
 
@@ -38,9 +40,9 @@ void Sequence::append(Operation operation, std::span<const std::byte> operation_
   operation.first_attribute = static_cast<std::uint32_t>(attributes.size());
   operation.attribute_count = static_cast<std::uint8_t>(operation_attributes.size());
   // Room is made before anything changes, so that a failed allocation leaves the sequence as it was.
-  operations.reserve(operations.size() + 1);
-  structure_.reserve(structure_.size() + 1);
-  attributes.reserve(attributes.size() + operation_attributes.size());
+  make_room(operations, 1);
+  make_room(structure_, 1);
+  if (!operation_attributes.empty()) make_room(attributes, operation_attributes.size());
   bytes.resize(first + operation_bytes.size());
   if (!operation_bytes.empty()) std::memcpy(bytes.data() + first, operation_bytes.data(), operation_bytes.size());
   attributes.insert(attributes.end(), operation_attributes.begin(), operation_attributes.end());
@@ -56,6 +58,8 @@ void Sequence::add_break(const char* cause) {
 Sequence Sequence::prefix(std::uint32_t count) const {
   Sequence copy;
   copy.functions = functions;
+  copy.operations.reserve(count);
+  copy.structure_.reserve(count);
   for (std::uint32_t index = 0; index < count; ++index) {
     const Operation& operation = operations[index];
     copy.append(operation, {bytes_of(operation), operation.byte_count}, attributes_of(operation));
@@ -64,6 +68,14 @@ Sequence Sequence::prefix(std::uint32_t count) const {
     if (cut.before <= count) copy.breaks.push_back(cut);
   }
   return copy;
+}
+
+void Sequence::trim() noexcept {
+  operations.shrink_to_fit();  // which takes a failed allocation as a reason to leave it
+  bytes.shrink_to_fit();
+  attributes.shrink_to_fit();
+  functions.shrink_to_fit();
+  structure_.shrink_to_fit();
 }
 
 std::size_t Sequence::memory() const noexcept {

@@ -43,6 +43,8 @@ class Sequence {
   void add_break(const char* cause);
   /// A copy of the first `count` operations, as they are now.
   Sequence prefix(std::uint32_t count) const;
+  /// Gives back the room for more operations.
+  void trim() noexcept;
   /// Host memory in bytes.
   std::size_t memory() const noexcept;
   /// Hash of the structure (kind, function, attributes, stream role) of the first `count` operations: sequences that

@@ -80,6 +80,7 @@ void Engine::Impl::wake_when_due() noexcept {
     const std::lock_guard guard(share_lock);
     share.rested(now, sum.calls, sum.replayed);
   }
+  builds_pending.store(true, std::memory_order_release);
   automatic.store(true, std::memory_order_relaxed);
 }
 

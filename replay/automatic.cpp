@@ -207,6 +207,9 @@ void Engine::Impl::find_place(const Call& call, std::uint64_t token, OpenRegion&
   Variant* oldest = nullptr;
   Variant* chosen = likeliest(call, region, lane, context, in_step, oldest);
   if (chosen == nullptr && oldest == nullptr) chosen = begun_anywhere(call, token, region, lane, in_step);
+  // One that begins here and has no graph yet is followed until it came again, and left alone while it waits for one.
+  const bool may_come_again = oldest != nullptr && oldest->came_again != oldest->sequence.size();
+  if (chosen == nullptr && may_come_again) chosen = oldest;
   if (chosen != nullptr) {
     chosen = launched_twin(call, region, lane, *chosen);
     chosen->busy = true;
@@ -217,7 +220,7 @@ void Engine::Impl::find_place(const Call& call, std::uint64_t token, OpenRegion&
   }
   const Place* place = region.trail->find(context);
   if (place == nullptr || place->seen < least_seen + settings.skip || place->unfit >= most_unfit) return;
-  if (oldest != nullptr || !make_room_for_variant(region)) return;  // one that begins here waits to be built
+  if (oldest != nullptr || !make_room_for_variant(region)) return;
   pass.context = context;
   pass.state = OpenRegion::State::recording;
 }
@@ -346,6 +349,8 @@ void Engine::Impl::lose_place(OpenRegion& pass, Reason reason, std::uint64_t fou
     if (!noted) left.note_interruption(pass.cursor);
     learn_cut(left);
     region.last = nullptr;
+    left.came_again = std::max(left.came_again, pass.cursor);
+    ask_for_graphs(region, left);
   }
   if (reason != Reason::early_order) note(pass, reason, "", "");
   {

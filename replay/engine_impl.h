@@ -220,10 +220,14 @@ struct Engine::Impl : ProcessGlance {
   void note_mismatch(const Call& call, OpenRegion& pass, capture::Reason reason,
                      const capture::Function* function) noexcept;
   void note(OpenRegion& pass, capture::Reason reason, const char* expected, const char* found) noexcept;
+  /// Counts it. True when it shall be told in the log as well.
+  bool note_cause(OpenRegion& pass, capture::Reason reason) noexcept;
+  void log_cause(const OpenRegion& pass, capture::Reason reason, std::string_view expected, std::string_view found);
 
   // ---- finish.cpp
   /// `may_build`: the thread goes on and may build graphs here.
   void finish(OpenRegion& pass, bool may_build) noexcept;
+  void ask_for_graphs(const Region& region, Variant& variant) noexcept;
   void demote(OpenRegion& pass) noexcept;
   Variant* settle(Region& region, OpenRegion& pass, bool& is_new_short) noexcept;
   void learn_cut(Variant& variant) noexcept;

@@ -95,7 +95,8 @@ Variant* Engine::Impl::add_variant(Region& region, OpenRegion& pass, capture::Se
     variant->pending |= segment.state == Segment::State::waits;
   }
   variant->last_use = pass.number;
-  variant->pending &= deserves_graphs(region, *variant);
+  variant->came_again = model != nullptr || !region.is_automatic() ? variant->sequence.size() : 0;
+  variant->pending &= variant->came_again != 0 && deserves_graphs(region, *variant);
   if (log != nullptr) log->write(capture::describe(variant->sequence, region.rule.name, variant->id, pass.number));
   region.variants.push_back(std::move(variant));
   Variant* added = region.variants.back().get();
@@ -235,7 +236,7 @@ Variant* Engine::Impl::settle(Region& region, OpenRegion& pass, bool& is_new_sho
     followed.scratch = 2 * pass.moved > size;
     add_twin_when_due(region, pass, followed);
     const bool moved_much = 4 * pass.moved >= size;
-    const bool looked_at = moved_much && region.looks_at_addresses(pass.number);
+    const bool looked_at = moved_much && followed.came_again == size && region.looks_at_addresses(pass.number);
     if (!moved_much && std::exchange(followed.is_copy, false)) ++region.copies_used;
     return looked_at ? keep_addresses(region, pass, followed) : &followed;
   }
@@ -249,6 +250,15 @@ Variant* Engine::Impl::settle(Region& region, OpenRegion& pass, bool& is_new_sho
   } catch (const std::bad_alloc&) {
     return nullptr;
   }
+}
+
+// At the next safe point. The region's lock is held.
+void Engine::Impl::ask_for_graphs(const Region& region, Variant& variant) noexcept {
+  const bool wants = std::any_of(variant.segments.begin(), variant.segments.end(),
+                                 [&](const Segment& segment) { return variant.wants_graph(segment); });
+  if (!wants || variant.pending || !deserves_graphs(region, variant)) return;
+  variant.pending = true;
+  builds_pending.store(true, std::memory_order_release);
 }
 
 void Engine::Impl::finish(OpenRegion& pass, bool may_build) noexcept {
@@ -272,12 +282,8 @@ void Engine::Impl::finish(OpenRegion& pass, bool may_build) noexcept {
       ++done->passes;
       if (region.last != nullptr) region.last->followers.learn(done);
       region.last = done;
-      const bool waits = std::any_of(done->segments.begin(), done->segments.end(),
-                                     [](const Segment& segment) { return segment.state == Segment::State::waits; });
-      if (waits && !done->pending && deserves_graphs(region, *done)) {
-        done->pending = true;
-        builds_pending.store(true, std::memory_order_release);
-      }
+      if (done->passes > 1) done->came_again = done->sequence.size();
+      ask_for_graphs(region, *done);
     }
     region.counters += pass.counters;
     ++region.passes_since_wait;

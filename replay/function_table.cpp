@@ -27,6 +27,32 @@ bool read_layout(Query query, capture::Layout& layout) {
 
 }  // namespace
 
+bool Code::may_be(const capture::Function& function) const noexcept {
+  if (function.handle == handle || name == nullptr || function.name.empty()) return true;
+  if (function.name != name) return false;
+  return function.is_kernel_handle != is_kernel_handle || function.owner == owner || function.owner == 0 || owner == 0;
+}
+
+// Nothing says which kind a handle is. The driver answers each question for one kind only (measured: cuFunc… fails
+// cleanly on a CUkernel).
+Code FunctionTable::code_of(CUfunction handle) const noexcept {
+  const auto kernel = reinterpret_cast<CUkernel>(handle);
+  Code code{reinterpret_cast<std::uint64_t>(handle), 0, false, nullptr};
+  if (driver_.cuFuncGetName(&code.name, handle) == CUDA_SUCCESS) {
+    CUmodule module = nullptr;
+    if (driver_.cuFuncGetModule(&module, handle) == CUDA_SUCCESS) code.owner = reinterpret_cast<std::uint64_t>(module);
+  } else if (driver_.cuKernelGetName(&code.name, kernel) == CUDA_SUCCESS) {
+    code.is_kernel_handle = true;
+    CUlibrary library = nullptr;
+    if (driver_.cuKernelGetLibrary != nullptr && driver_.cuKernelGetLibrary(&library, kernel) == CUDA_SUCCESS) {
+      code.owner = reinterpret_cast<std::uint64_t>(library);
+    }
+  } else {
+    code.name = nullptr;
+  }
+  return code;
+}
+
 FunctionPointer FunctionTable::find(CUfunction handle) noexcept {
   const std::lock_guard guard(lock_);
   const auto found = functions_.find(handle);
@@ -44,31 +70,20 @@ FunctionPointer FunctionTable::learn(CUfunction handle) noexcept try {
 
 FunctionPointer FunctionTable::ask(CUfunction handle) const {
   auto function = std::make_shared<capture::Function>();
-  function->handle = reinterpret_cast<std::uint64_t>(handle);
-  const auto kernel = reinterpret_cast<CUkernel>(handle);
-  const char* name = nullptr;
-  // Nothing says which kind a handle is. The driver answers each question for one kind only (measured: cuFunc… fails
-  // cleanly on a CUkernel).
-  if (driver_.cuFuncGetName(&name, handle) == CUDA_SUCCESS) {
-    CUmodule module = nullptr;
-    if (driver_.cuFuncGetModule(&module, handle) == CUDA_SUCCESS)
-      function->owner = reinterpret_cast<std::uint64_t>(module);
-    function->layout_known =
-        read_layout([&](std::size_t index, std::size_t* offset,
-                        std::size_t* size) { return driver_.cuFuncGetParamInfo(handle, index, offset, size); },
-                    function->layout);
-  } else if (driver_.cuKernelGetName(&name, kernel) == CUDA_SUCCESS) {
-    function->is_kernel_handle = true;
-    CUlibrary library = nullptr;
-    if (driver_.cuKernelGetLibrary != nullptr && driver_.cuKernelGetLibrary(&library, kernel) == CUDA_SUCCESS) {
-      function->owner = reinterpret_cast<std::uint64_t>(library);
-    }
-    function->layout_known =
-        read_layout([&](std::size_t index, std::size_t* offset,
-                        std::size_t* size) { return driver_.cuKernelGetParamInfo(kernel, index, offset, size); },
-                    function->layout);
+  const Code code = code_of(handle);
+  function->handle = code.handle;
+  function->owner = code.owner;
+  function->is_kernel_handle = code.is_kernel_handle;
+  if (code.name != nullptr) {
+    function->name = code.name;
+    const auto kernel = reinterpret_cast<CUkernel>(handle);
+    function->layout_known = read_layout(
+        [&](std::size_t index, std::size_t* offset, std::size_t* size) {
+          return code.is_kernel_handle ? driver_.cuKernelGetParamInfo(kernel, index, offset, size)
+                                       : driver_.cuFuncGetParamInfo(handle, index, offset, size);
+        },
+        function->layout);
   }
-  if (name != nullptr) function->name = name;
   const policy::OperationRule* rule =
       selector_.operation_rule(function->name, capture::demangle_on_host_thread(function->name));
   function->eager = rule != nullptr && rule->action != policy::Action::graph;

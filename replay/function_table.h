@@ -17,6 +17,19 @@ namespace refrain::replay {
 
 using FunctionPointer = std::shared_ptr<const capture::Function>;
 
+/// Which code a handle stands for, as the driver tells it.
+struct Code {
+  std::uint64_t handle = 0;
+  std::uint64_t owner = 0;        ///< module or library; 0 when unknown
+  bool is_kernel_handle = false;  ///< the handle is a CUkernel
+  const char* name = nullptr;     ///< the driver's, nullptr when unknown
+
+  /// False when `function` is certainly other code. A CUkernel and the CUfunctions that come from it count as one by
+  /// their name: which module lies inside a library depends on the context. Two handles of one kind are the same code
+  /// in one module or library only: kernels that are compiled at run time are often called alike.
+  bool may_be(const capture::Function& function) const noexcept;
+};
+
 class FunctionTable {
  public:
   FunctionTable(const Driver& driver, const policy::Selector& selector) noexcept
@@ -31,6 +44,8 @@ class FunctionTable {
   /// `all_modules` also every function that is known by a module handle.
   void forget(std::uint64_t owner, bool all_modules) noexcept;
   void forget_all() noexcept;
+  /// Asks the driver. A handle of neither kind gets no name.
+  Code code_of(CUfunction handle) const noexcept;
 
  private:
   FunctionPointer ask(CUfunction handle) const;

@@ -140,18 +140,12 @@ void Engine::state_changes(EntryPoint cause) noexcept {
 void Engine::function_state_changes(const void* function, int which, int value, EntryPoint cause) noexcept {
   if (impl_->function_states.has(function, which, value)) return;
   order_all(cause);
-  // The same code may have been launched by another handle: function and kernel of one name count as one.
-  const char* name = nullptr;
-  const auto handle = reinterpret_cast<std::uint64_t>(function);
-  if (impl_->driver.cuFuncGetName(&name, reinterpret_cast<CUfunction>(handle)) != CUDA_SUCCESS &&
-      impl_->driver.cuKernelGetName(&name, reinterpret_cast<CUkernel>(handle)) != CUDA_SUCCESS) {
-    name = nullptr;
-  }
+  const auto handle = reinterpret_cast<CUfunction>(const_cast<void*>(function));
+  const Code code = impl_->functions.code_of(handle);
   bool any = false;
   rebuild(*impl_, [&](const Variant& variant) {
-    const bool uses = std::any_of(
-        variant.sequence.functions.begin(), variant.sequence.functions.end(),
-        [&](const FunctionPointer& f) { return f->handle == handle || name == nullptr || f->name == name; });
+    const bool uses = std::any_of(variant.sequence.functions.begin(), variant.sequence.functions.end(),
+                                  [&](const FunctionPointer& f) { return code.may_be(*f); });
     any |= uses;
     return uses;
   });

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -55,6 +56,8 @@ struct OpenRegion {
   std::array<Lane*, most_roles> roles{};
 
   capture::Sequence recording;
+  std::vector<std::byte> described_bytes;  ///< of the operation that is recorded now
+  std::vector<capture::Attribute> described_attributes;
   // Of an automatic region only.
   std::uint64_t context = 0;            ///< where this pass begins, and
   std::uint64_t position = 0;           ///< which operation of its step that is (pace.h)

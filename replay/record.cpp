@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "capture/demangle.h"
+#include "capture/grow.h"
 #include "replay/engine_impl.h"
 
 #include <fmt/format.h>
@@ -166,8 +167,8 @@ void Engine::Impl::record(const Call& call, OpenRegion& pass, Lane& lane, After 
   FunctionPointer function;
   if constexpr (std::is_same_v<Call, KernelCall>) function = functions.learn(call.function);
   capture::Operation operation;
-  std::vector<std::byte> bytes;
-  std::vector<capture::Attribute> attributes;
+  std::vector<std::byte>& bytes = pass.described_bytes;
+  std::vector<capture::Attribute>& attributes = pass.described_attributes;
   Reason reason{};
   if (!describe(call, function.get(), operation, bytes, attributes, reason)) {
     // Not an operation that a sequence can have: a cut when recording, nothing otherwise.
@@ -179,7 +180,7 @@ void Engine::Impl::record(const Call& call, OpenRegion& pass, Lane& lane, After 
     if (pass.state == OpenRegion::State::recording) pass.recording.add_break(capture::to_string(reason));
     if (pass.state == OpenRegion::State::recording && pass.recording.size() == 0)
       pass.state = OpenRegion::State::choosing;
-    note(pass, reason, "", name_of_function(function.get()).c_str());
+    if (note_cause(pass, reason)) log_cause(pass, reason, "", name_of_function(function.get()));
     return;
   }
   if (after == After::mismatch) {
@@ -221,7 +222,7 @@ void Engine::Impl::record(const Call& call, OpenRegion& pass, Lane& lane, After 
   if (role == bound_end) pass.roles[pass.role_count++] = &lane;
   operation.role = static_cast<std::uint16_t>(role - pass.roles.begin());
   const bool is_automatic = pass.region->is_automatic();
-  if (is_automatic) pass.tokens.reserve(pass.tokens.size() + 1);
+  if (is_automatic) capture::make_room(pass.tokens, 1);
   pass.recording.append(operation, bytes, attributes);
   pass.pace.operation(now_ns());
   if (is_automatic) pass.tokens.push_back(token);
@@ -233,34 +234,50 @@ void Engine::Impl::record(const Call& call, OpenRegion& pass, Lane& lane, After 
 template <typename Call>
 void Engine::Impl::note_mismatch(const Call& call, OpenRegion& pass, Reason reason,
                                  const capture::Function* function) noexcept try {
+  if (!note_cause(pass, reason)) return;  // names are dear
   if (pass.cursor == pass.variant->sequence.size()) {
-    note(pass, reason, "the end of the region",
-         function != nullptr ? name_of_function(function).c_str() : "a memset or copy");
+    log_cause(pass, reason, "the end of the region",
+              function != nullptr ? name_of_function(function) : "a memset or copy");
     return;
   }
   const auto [expected, found] = describe_difference(call, *pass.variant, pass.cursor, reason, function);
-  note(pass, reason, expected.c_str(), found.c_str());
+  log_cause(pass, reason, expected, found);
 } catch (...) {
 }
 
+namespace {
+
+// Of a pass that follows a variant, or records.
+std::uint32_t variant_of(const OpenRegion& pass) noexcept { return pass.variant != nullptr ? pass.variant->id : 0; }
+std::uint32_t place_of(const OpenRegion& pass) noexcept {
+  return pass.variant != nullptr ? pass.cursor : pass.recording.size();
+}
+
+}  // namespace
+
 void Engine::Impl::note(OpenRegion& pass, Reason reason, const char* expected, const char* found) noexcept try {
-  const std::uint32_t variant = pass.variant != nullptr ? pass.variant->id : 0;
-  const std::uint32_t operation = pass.variant != nullptr ? pass.cursor : pass.recording.size();
+  if (note_cause(pass, reason)) log_cause(pass, reason, expected, found);
+} catch (...) {
+}
+
+bool Engine::Impl::note_cause(OpenRegion& pass, Reason reason) noexcept {
   if (is_fallback(reason) && !pass.region->is_automatic()) fallbacks.fetch_add(1, std::memory_order_relaxed);
-  if (!pass.region->note(reason, variant, operation) || log == nullptr) return;
+  return pass.region->note(reason, variant_of(pass), place_of(pass)) && log != nullptr;
+}
+
+void Engine::Impl::log_cause(const OpenRegion& pass, Reason reason, std::string_view expected, std::string_view found) {
   capture::FallbackRecord record;
   record.region = pass.region->rule.name;
-  record.variant = variant;
-  record.operation = operation;
+  record.variant = variant_of(pass);
+  const std::uint32_t operation = record.operation = place_of(pass);
   record.reason = reason;
-  record.expected = std::string(expected).substr(0, most_text);
-  record.found = std::string(found).substr(0, most_text);
+  record.expected = expected.substr(0, most_text);
+  record.found = found.substr(0, most_text);
   if (pass.variant != nullptr && operation < pass.variant->sequence.size()) {
     const capture::Operation& recorded = pass.variant->sequence.operations[operation];
     if (recorded.function != nullptr) record.kernel = recorded.function->name;
   }
   log->write(std::move(record));
-} catch (...) {
 }
 
 #define INSTANTIATE(Call)                                             \

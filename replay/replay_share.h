@@ -17,15 +17,17 @@ class ReplayShare {
   /// start. `period`: operations of a step, 0 while that is not known.
   std::int64_t rest_ns(std::int64_t now_ns, std::uint64_t seen, std::uint64_t replayed, std::uint64_t period) noexcept {
     if (began_ns_ == 0) begin(now_ns, seen, replayed);
-    // Operations are recorded where they come for the third time, and replayed some steps later.
+    // Operations are recorded where they come for the third time, and replayed some steps later. A look costs a tenth
+    // of its steps, so the next ones are shorter.
     const std::uint64_t steps = std::max(std::min(period * many_steps, most), period * few_steps);
-    if (seen - seen_ < (period != 0 ? std::max(steps, least) : unknown)) return 0;
+    if (seen - seen_ < (period != 0 ? std::max(steps, least) : unknown) >> (rests_ != 0)) return 0;
     const std::int64_t took = now_ns - began_ns_;
     const bool enough = (replayed - replayed_) * wanted >= seen - seen_;
     begin(now_ns, seen, replayed);
-    rests_ = enough ? 0 : std::min(rests_ + 1, most_rests);
+    const int times = std::min(rests_ + (rests_ != 0 ? 3 : 2), most_times);  // 4, then 16, 32 and 64 times as long
+    rests_ = enough ? 0 : std::min(rests_ + 1, most_times);
     if (enough) return 0;
-    return std::min(took << (rests_ + 1), std::max(longest_ns, took * 8));
+    return std::min(took << times, std::max(longest_ns, took * 8));
   }
   /// The job was left alone until now.
   void rested(std::int64_t now_ns, std::uint64_t seen, std::uint64_t replayed) noexcept {
@@ -36,7 +38,7 @@ class ReplayShare {
   static constexpr std::uint64_t wanted = 8;  ///< one operation in so many
   static constexpr std::uint64_t many_steps = 64, few_steps = 8;
   static constexpr std::uint64_t least = 1 << 12, most = 1 << 17, unknown = 1 << 20;
-  static constexpr int most_rests = 4;
+  static constexpr int most_times = 6;
   static constexpr std::int64_t longest_ns = 60'000'000'000;
 
   void begin(std::int64_t now_ns, std::uint64_t seen, std::uint64_t replayed) noexcept {

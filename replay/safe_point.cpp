@@ -26,6 +26,8 @@ void Engine::Impl::build_pending(Region* only) noexcept {
   if (only == nullptr) builds_pending.store(false, std::memory_order_release);
   for (const std::unique_ptr<Region>& region : regions) {
     if (region == nullptr || (only != nullptr && region.get() != only)) continue;
+    // A job that is left alone needs none until it is looked at again: wake_when_due() asks for them.
+    if (region->is_automatic() && dozes.load(std::memory_order_relaxed)) continue;
     std::uint32_t tried = 0;  // variants whose build failed stay pending until the next safe point
     for (;;) {
       Variant* variant = nullptr;
@@ -66,7 +68,7 @@ bool Engine::Impl::build(Region& region, Variant& variant) noexcept {
     if (variant.dropped || region.passes < region.no_room_until) return false;
   }
   for (Segment& segment : variant.segments) {
-    if (segment.state != Segment::State::waits) continue;
+    if (!variant.wants_graph(segment)) continue;
     if (!make_room(estimated_graph_bytes(variant.sequence, segment))) {
       region.note(Reason::memory_limit, variant.id, segment.first);
       // What could make room grows old slowly: a look at every variant at each safe point would find nothing.
@@ -109,7 +111,7 @@ bool Engine::Impl::deserves_graphs(const Region& region, const Variant& variant)
   if (variant.gap <= region.long_unused()) return true;
   std::uint64_t bytes = graph_bytes.load(std::memory_order_relaxed);
   for (const Segment& segment : variant.segments) {
-    if (segment.state == Segment::State::waits) bytes += estimated_graph_bytes(variant.sequence, segment);
+    if (variant.wants_graph(segment)) bytes += estimated_graph_bytes(variant.sequence, segment);
   }
   return bytes <= std::uint64_t{settings.max_graph_mib} << 20;
 }

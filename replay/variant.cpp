@@ -17,6 +17,7 @@ void Node::accept(const capture::Dimensions& block, std::uint32_t shared) noexce
 Variant::Variant(capture::Sequence recorded, std::uint32_t number, std::uint32_t segment_min, std::uint32_t longest,
                  Waits around)
     : sequence(std::move(recorded)), nodes(sequence.size()), id(number), segment_max(longest), waits(around) {
+  sequence.trim();
   waited_after = waits.after ? most_waited : 0;
   auto cut = sequence.breaks.begin();
   std::uint32_t run = 0;  // where it began

@@ -112,6 +112,9 @@ class Variant {
   Variant* same_first = nullptr;    ///< the next one that begins with this operation, anywhere
   std::uint64_t address_bytes = 0;  ///< that all operations had when it was recorded: what moved ones are compared with
   std::uint64_t addresses = 0;      ///< hash of all the shadow's addresses: absorb() keeps it
+  /// Operations of it, from the first one on, that came a second time, or do so for sure. Much of what follows no range
+  /// never does, and a graph that is built in vain costs as much as dozens of launches.
+  std::uint32_t came_again = 0;
   std::uint32_t needless_ends = 0;  ///< how often in a row the next operation came although nothing ordered between
   std::uint32_t waited_after = 0;   ///< how often of late the program waited for the device after it; up to most_waited
   std::atomic<std::uint32_t> handed{0};  ///< segments that were handed over and are not launched yet
@@ -159,6 +162,9 @@ class Variant {
   /// nothing then.
   void cut(std::uint32_t before, std::uint32_t segment_min);
 
+  bool wants_graph(const Segment& segment) const noexcept {
+    return segment.state == Segment::State::waits && segment.first + segment.count <= came_again;
+  }
   /// Some of it can be replayed.
   bool is_built() const noexcept;
   std::uint64_t structure() const noexcept { return sequence.structure(sequence.size()); }

@@ -1,5 +1,6 @@
 // Which of many sequences have graphs where there is no memory for all: data decides which of them a step takes.
 #include <algorithm>
+#include <random>
 
 #include "replay/region.h"
 #include "tests/replay/automatic_fixture.h"
@@ -72,6 +73,36 @@ TEST_F(GraphMemory, what_comes_back_finds_most_of_its_graphs) {
   const int before = builds();
   EXPECT_EQ(by_graph(4, [&] { steps_of(1, 4, 0, 1); }), 3 * in_sequence);
   EXPECT_EQ(builds(), before);
+  EXPECT_TRUE(compared());
+}
+
+/// Steps that begin alike and go on in another order each time.
+class ComesOnce : public Automatic {
+ protected:
+  void steps_with_head(int count, std::uint64_t head) {
+    for (int number = 0; number < count; ++number) {
+      step(5, 0, head);
+      for (std::uint64_t at = head; at < kernels; ++at) one(head + random_() % (kernels - head));
+      program->synchronize();
+    }
+  }
+  static int builds() { return RecordingDriver::calls["cuGraphInstantiateWithFlags"]; }
+
+ private:
+  std::mt19937 random_{1};
+};
+
+TEST_F(ComesOnce, what_came_once_gets_no_graphs) {
+  steps_with_head(200, 8);
+  EXPECT_GE(total().variants, 30u) << "all of them with the head";
+  EXPECT_LE(builds(), 8);
+  EXPECT_TRUE(compared());
+}
+
+TEST_F(ComesOnce, the_part_that_comes_again_is_replayed) {
+  constexpr std::uint64_t head = 24;
+  steps_with_head(60, head);
+  EXPECT_GE(replayed([&] { steps_with_head(40, head); }), 40 * head / 2);
   EXPECT_TRUE(compared());
 }
 
