@@ -13,7 +13,8 @@ namespace refrain::interpose {
 /// The stream that the program means: NULL in a name for per-thread streams is the thread's own default stream.
 template <EntryPoint E>
 CUstream meant_stream(CUstream stream) noexcept {
-  return is_per_thread(E) && stream == nullptr ? CU_STREAM_PER_THREAD : stream;
+  constexpr bool per_thread = is_per_thread(E);
+  return per_thread && stream == nullptr ? CU_STREAM_PER_THREAD : stream;
 }
 
 /// The first stream among the arguments.

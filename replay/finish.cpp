@@ -236,7 +236,7 @@ Variant* Engine::Impl::settle(Region& region, OpenRegion& pass, bool& is_new_sho
     followed.scratch = 2 * pass.moved > size;
     add_twin_when_due(region, pass, followed);
     const bool moved_much = 4 * pass.moved >= size;
-    const bool looked_at = moved_much && followed.came_again == size && region.looks_at_addresses(pass.number);
+    const bool looked_at = moved_much && region.looks_at_addresses(pass.number);
     if (!moved_much && std::exchange(followed.is_copy, false)) ++region.copies_used;
     return looked_at ? keep_addresses(region, pass, followed) : &followed;
   }

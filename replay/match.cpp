@@ -72,6 +72,28 @@ bool equal_value(const std::byte* shadow, const void* value, std::uint32_t size)
   return std::memcmp(shadow, value, size) == 0;
 }
 
+// The first parameter from `number` on that lacks a value or has another one than the shadow; their count when all are
+// equal. `value_of(number)` tells where the call keeps one.
+template <typename ValueOf>
+std::size_t first_changed(const capture::Layout& layout, std::size_t number, const std::byte* shadow,
+                          ValueOf value_of) noexcept {
+  const capture::Parameter* const parameters = layout.parameters.data();
+  const std::size_t count = layout.parameters.size();
+  for (; number < count; ++number) {
+    const void* const value = value_of(number);
+    const capture::Parameter& parameter = parameters[number];
+    if (value == nullptr || !equal_value(shadow + parameter.offset, value, parameter.size)) break;
+  }
+  return number;
+}
+
+std::size_t first_changed(const Source& source, const capture::Layout& layout, std::size_t number,
+                          const std::byte* shadow) noexcept {
+  void* const* const pointers = source.pointers;
+  if (pointers != nullptr) return first_changed(layout, number, shadow, [=](std::size_t at) { return pointers[at]; });
+  return first_changed(layout, number, shadow, [&](std::size_t at) { return source.at(at, layout.parameters[at]); });
+}
+
 template <typename Bytes>
 bool same_value(const Bytes& bytes, const Variant& variant, std::uint32_t operation) noexcept {
   Bytes shadow;
@@ -126,8 +148,9 @@ Verdict compare(const KernelCall& call, const Variant& variant, std::uint32_t in
   if (operation.function->handle != reinterpret_cast<std::uint64_t>(call.function)) {
     return Verdict::differs(Reason::different_function);
   }
-  if (!same_attributes(call, variant.sequence.attributes.data() + operation.first_attribute,
-                       operation.attribute_count)) {
+  const bool has_attributes = call.attribute_count != 0 || call.cooperative || operation.attribute_count != 0;
+  if (has_attributes && !same_attributes(call, variant.sequence.attributes.data() + operation.first_attribute,
+                                         operation.attribute_count)) {
     return Verdict::differs(Reason::different_attributes);
   }
   const bool same = call.grid == operation.grid && call.block == operation.block && call.shared == operation.shared;
@@ -178,13 +201,7 @@ bool same_bytes(const KernelCall& call, const Variant& variant, std::uint32_t in
   const capture::Layout& layout = operation.function->layout;
   Source source;
   if (!find_source(call, layout, source)) return false;
-  const std::byte* shadow = variant.sequence.bytes_of(operation);
-  std::size_t number = 0;
-  for (const capture::Parameter& parameter : layout.parameters) {
-    const void* value = source.at(number++, parameter);
-    if (value == nullptr || !equal_value(shadow + parameter.offset, value, parameter.size)) return false;
-  }
-  return true;
+  return first_changed(source, layout, 0, variant.sequence.bytes_of(operation)) == layout.parameters.size();
 }
 
 bool same_bytes(const MemsetCall& call, const Variant& variant, std::uint32_t index) noexcept {
@@ -224,8 +241,9 @@ unsigned likeness(const CopyCall& call, const Variant& variant, std::uint32_t in
 
 bool absorb(const KernelCall& call, Variant& variant, std::uint32_t index, std::uint32_t& moved) noexcept {
   Operation& operation = variant.sequence.operations[index];
+  const capture::Layout& layout = operation.function->layout;
   Source source;
-  if (!find_source(call, operation.function->layout, source)) return false;
+  if (!find_source(call, layout, source)) return false;
   bool changed = false;
   if (!(call.grid == operation.grid && call.block == operation.block && call.shared == operation.shared)) {
     operation.grid = call.grid;
@@ -234,15 +252,16 @@ bool absorb(const KernelCall& call, Variant& variant, std::uint32_t index, std::
     changed = true;
   }
   Addresses addresses;
-  std::byte* shadow = variant.sequence.bytes_of(operation);
-  std::size_t number = 0;
+  std::byte* const shadow = variant.sequence.bytes_of(operation);
   bool complete = true;
-  for (const capture::Parameter& parameter : operation.function->layout.parameters) {
-    const void* value = source.at(number++, parameter);
+  for (std::size_t number = 0;; ++number) {
+    number = first_changed(source, layout, number, shadow);
+    if (number == layout.parameters.size()) break;
+    const capture::Parameter& parameter = layout.parameters[number];
+    const void* const value = source.at(number, parameter);
     complete = value != nullptr;
     if (!complete) break;
-    if (equal_value(shadow + parameter.offset, value, parameter.size)) continue;
-    if (planted_bug == PlantedBug::skipped_word && number == 4) continue;
+    if (planted_bug == PlantedBug::skipped_word && number == 3) continue;
     const std::uint64_t place = operation.first_byte + parameter.offset;
     variant.addresses ^= compare_addresses(shadow + parameter.offset, value, parameter.size, place, addresses);
     std::memcpy(shadow + parameter.offset, value, parameter.size);
