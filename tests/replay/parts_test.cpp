@@ -32,6 +32,28 @@ capture::Sequence sequence_of(std::initializer_list<std::uint16_t> roles) {
   return sequence;
 }
 
+TEST(Sequence, is_not_copied_for_each_operation) {
+  capture::Sequence sequence;
+  const std::byte bytes[8]{};
+  const capture::Attribute attribute;
+  const capture::Function function;
+  Operation operation;
+  operation.function = &function;
+  int moved = 0;
+  const Operation* where = nullptr;
+  const capture::Attribute* attributes = nullptr;
+  for (int number = 0; number < 4096; ++number) {
+    sequence.append(operation, bytes, {&attribute, 1});
+    moved += where != sequence.operations.data() || attributes != sequence.attributes.data() ? 1 : 0;
+    where = sequence.operations.data();
+    attributes = sequence.attributes.data();
+  }
+  EXPECT_LE(moved, 24);
+  const std::size_t before = sequence.prefix(4000).memory();
+  const replay::Variant variant(sequence.prefix(4000), 0, 2, 32);
+  EXPECT_LT(variant.sequence.memory(), before) << "what it had room for is given back";
+}
+
 TEST(Variant, is_cut_by_length_stream_and_breaks) {
   capture::Sequence sequence = sequence_of({0, 0, 0, 1, 1, 0});
   replay::Variant by_stream(sequence.prefix(6), 0, 2, 32);
