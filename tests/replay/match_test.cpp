@@ -6,6 +6,7 @@
 #include <functional>
 #include <random>
 #include <string>
+#include <utility>
 
 #include "replay/addresses.h"
 #include "replay/attributes.h"
@@ -200,6 +201,20 @@ TEST_F(Compare, a_launch_with_attributes_keeps_its_configuration) {
   EXPECT_TRUE(replay::compare(cooperative, with_attribute, 0, rule).equal);
   cooperative.grid = {2, 1, 1};
   EXPECT_FALSE(replay::compare(cooperative, with_attribute, 0, rule).equal);
+  const replay::Verdict plain = replay::compare(call, with_attribute, 0, rule);
+  EXPECT_FALSE(plain.equal);
+  EXPECT_EQ(plain.reason, Reason::different_attributes) << "a launch without any is another one";
+}
+
+TEST_F(Compare, a_call_that_lacks_a_value_is_the_driver_s_to_judge) {
+  std::uint32_t moved = 0;
+  for (void*& value : pointers) {
+    void* const there = std::exchange(value, nullptr);
+    EXPECT_FALSE(replay::absorb(call, *variant, 0, moved));
+    EXPECT_FALSE(replay::same_bytes(call, *variant, 0));
+    value = there;
+  }
+  EXPECT_TRUE(replay::absorb(call, *variant, 0, moved));
 }
 
 TEST_F(Compare, strict_rules_demand_equal_configuration_and_bytes) {
