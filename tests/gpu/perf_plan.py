@@ -38,7 +38,7 @@ JOBS = {
     # The governor has decided before the timed steps, as it has for nearly all of a long run.
     "gpu_bound": Plan("torch", 75, (("paired_ratio", "most", 1.005),), warm_up=700, governed=True),
     # 2,000 steps in all. What a length needs when it comes first, a tenth of a second, is over before the timed steps.
-    "changing_shapes": Plan("torch", 75, (("paired_ratio", "most", 1.01),), steps=640, block_steps=40, warm_up=720,
+    "changing_shapes": Plan("torch", 75, (("paired_ratio", "most", 1.01),), steps=640, warm_up=720,
                             governed=True),
     "mixtral_loop": Plan("torch", 150, (("paired_ratio", "most", 1.01),), warm_up=400, governed=True,
                          **QUICK_CHANGES),
