@@ -227,6 +227,7 @@ struct Engine::Impl : ProcessGlance {
   // ---- finish.cpp
   /// `may_build`: the thread goes on and may build graphs here.
   void finish(OpenRegion& pass, bool may_build) noexcept;
+  /// Of segments that came again and have none, at the next safe point.
   void ask_for_graphs(const Region& region, Variant& variant) noexcept;
   void demote(OpenRegion& pass) noexcept;
   Variant* settle(Region& region, OpenRegion& pass, bool& is_new_short) noexcept;

@@ -252,7 +252,7 @@ Variant* Engine::Impl::settle(Region& region, OpenRegion& pass, bool& is_new_sho
   }
 }
 
-// At the next safe point. The region's lock is held.
+// The region's lock is held.
 void Engine::Impl::ask_for_graphs(const Region& region, Variant& variant) noexcept {
   const bool wants = std::any_of(variant.segments.begin(), variant.segments.end(),
                                  [&](const Segment& segment) { return variant.wants_graph(segment); });

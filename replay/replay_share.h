@@ -17,8 +17,8 @@ class ReplayShare {
   /// start. `period`: operations of a step, 0 while that is not known.
   std::int64_t rest_ns(std::int64_t now_ns, std::uint64_t seen, std::uint64_t replayed, std::uint64_t period) noexcept {
     if (began_ns_ == 0) begin(now_ns, seen, replayed);
-    // Operations are recorded where they come for the third time, and replayed some steps later. A look costs a tenth
-    // of its steps, so the next ones are shorter.
+    // Operations are recorded where they come for the third time, and replayed some steps later. A look costs, so the
+    // next ones are shorter.
     const std::uint64_t steps = std::max(std::min(period * many_steps, most), period * few_steps);
     if (seen - seen_ < (period != 0 ? std::max(steps, least) : unknown) >> (rests_ != 0)) return 0;
     const std::int64_t took = now_ns - began_ns_;

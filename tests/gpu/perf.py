@@ -3,8 +3,8 @@
 
 Each job runs in a process of its own, one after the other: under Refrain in interleaved blocks of eager and replayed
 steps; under the library of the bound, which drops what Refrain would replay; with and without the NVTX ranges it has;
-with --exact bare and under Refrain, bit for bit. A job that fails is told with its last lines, and the next one follows. Exit code 0: every job asked for was
-measured, and no bit differed.
+with --exact bare and under Refrain, bit for bit. A job that fails is told with its last lines, and the next one follows.
+Exit code 0: every job asked for was measured, and no bit differed.
 """
 
 import argparse
