@@ -134,13 +134,13 @@ TEST(ReplayShare, leaves_alone_what_hardly_repeats_for_longer_each_time) {
   };
   int first = 0;
   for (const std::int64_t times : {4, 16, 32, 64, 64}) {
-    EXPECT_NEAR(static_cast<double>(rest_after(10, operations)), static_cast<double>(times), 2);
+    EXPECT_NEAR(static_cast<double>(rest_after(30, operations)), static_cast<double>(times), 2);
     if (times == 4) first = steps;
     EXPECT_NEAR(steps, times == 4 ? first : first / 2, 1) << "what was looked at once needs a shorter look";
     share.rested(now, seen, replayed);
   }
-  EXPECT_EQ(rest_after(20, operations, first / 2 + 9 * first), 0) << "one in eight is enough";
-  EXPECT_EQ(rest_after(10, operations), 4) << "and what was before is forgotten";
+  EXPECT_EQ(rest_after(40, operations, first / 2 + 9 * first), 0) << "one in four is enough";
+  EXPECT_EQ(rest_after(30, operations), 4) << "and what was before is forgotten";
   EXPECT_EQ(rest_after(0, 0, 3000), 0) << "where no step is known it takes longer to be sure";
   EXPECT_NE(rest_after(0, 0), 0);
 }
