@@ -67,7 +67,7 @@ void Engine::Impl::begin_piece(OpenRegion& pass) noexcept {
   pass.pace.clear();
   pass.tokens.clear();
   const std::lock_guard guard(pass.region->lock);
-  pass.number = ++pass.region->passes;
+  pass.number = pass.region->begin_pass();
 }
 
 template <typename Call>
@@ -191,7 +191,7 @@ bool Engine::Impl::rests(OpenRegion& pass) noexcept {
   constexpr std::uint32_t operations_of_a_pass = least_operations;
   Region& region = *pass.region;
   if (!region.rest.rests(pass.number)) return false;
-  if (++pass.rested % operations_of_a_pass == 0) pass.number = ++region.passes;
+  if (++pass.rested % operations_of_a_pass == 0) pass.number = region.begin_pass();
   return true;
 }
 

@@ -84,12 +84,12 @@ void Engine::Impl::counters(capture::CountersRecord& record) noexcept {
   if (log != nullptr) record.records_dropped = log->dropped();
 }
 
-void Engine::Impl::log_counters_when_due() noexcept {
+void Engine::Impl::log_counters_when_due(std::uint64_t pass) noexcept {
   if (log == nullptr) return;
   std::int64_t due = next_counters_ns.load(std::memory_order_relaxed);
   // The clock is read once in a while only: this runs at the end of every pass.
   constexpr std::uint64_t every = 64;
-  if (passes.load(std::memory_order_relaxed) % every != 0) return;
+  if (pass % every != 0) return;
   const std::int64_t now = now_ns();
   if (now < due ||
       !next_counters_ns.compare_exchange_strong(due, now + std::int64_t{settings.log_interval_s} * 1'000'000'000))

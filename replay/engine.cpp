@@ -168,8 +168,7 @@ void open(OpenRegion& pass, Region& region, Thread* owner, std::uint64_t epoch) 
   pass.pace.clear();
   pass.waits = {};
   pass.cached_lane = nullptr;
-  const std::lock_guard guard(region.lock);
-  pass.number = ++region.passes;
+  pass.number = region.begin_pass();
 }
 
 }  // namespace

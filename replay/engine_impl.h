@@ -99,7 +99,7 @@ struct Engine::Impl : ProcessGlance {
   alignas(64) std::atomic<std::uint32_t> segments_handed{0};
   alignas(64) std::atomic<std::uint64_t> memory_generation{1};
   std::atomic<bool> builds_pending{false};
-  std::atomic<std::uint64_t> graph_bytes{0}, sequence_bytes{0}, fallbacks{0}, passes{0};
+  std::atomic<std::uint64_t> graph_bytes{0}, sequence_bytes{0}, fallbacks{0};
 
   // Passes of process scope are never freed: a thread may look at one that has just been closed.
   Lock process_lock;
@@ -295,7 +295,8 @@ struct Engine::Impl : ProcessGlance {
 
   // ---- counters.cpp
   void counters(capture::CountersRecord& record) noexcept;
-  void log_counters_when_due() noexcept;
+  /// At the end of a region's pass of this number.
+  void log_counters_when_due(std::uint64_t pass) noexcept;
 };
 
 }  // namespace refrain::replay

@@ -265,15 +265,13 @@ void Engine::Impl::finish(OpenRegion& pass, bool may_build) noexcept {
   Region& region = *pass.region;
   // Many ranges have no operation of their own.
   if (pass.state == OpenRegion::State::choosing && pass.counters.calls == 0) {
-    passes.fetch_add(1, std::memory_order_relaxed);
-    return log_counters_when_due();
+    return log_counters_when_due(pass.number);
   }
   if (pass.epoch != epoch.load(std::memory_order_acquire)) demote(pass);
   if (pass.state == OpenRegion::State::matching && pass.cursor < pass.variant->sequence.size()) {
     flush_pass(pass, Reason::sequence_shorter, "the end of the region");
   }
   if (pass.state == OpenRegion::State::matching && pass.variant->wants_cut()) launch_handed_of(pass);
-  passes.fetch_add(1, std::memory_order_relaxed);
   bool is_new_short = false, build_here = false;
   {
     const std::lock_guard guard(region.lock);
@@ -298,7 +296,7 @@ void Engine::Impl::finish(OpenRegion& pass, bool may_build) noexcept {
   pass.recording = {};
   if (build_here && region.is_automatic()) pass.build_due.store(true, std::memory_order_relaxed);
   if (build_here && !region.is_automatic()) build_pending(&region);
-  log_counters_when_due();
+  log_counters_when_due(pass.number);
 }
 
 }  // namespace refrain::replay

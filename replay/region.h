@@ -7,6 +7,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -72,7 +73,9 @@ struct Region {
   }
   /// Passes without a use: twice round all variants. The program has gone on to other addresses or shapes.
   std::uint64_t long_unused() const noexcept { return 2 * variants.size(); }
-  std::uint64_t passes = 0;             ///< begun
+  std::atomic<std::uint64_t> passes{0};  ///< begun
+  /// The number of a pass that begins, from 1. Without the lock: many ranges have no operation of their own.
+  std::uint64_t begin_pass() noexcept { return passes.fetch_add(1, std::memory_order_relaxed) + 1; }
   std::uint64_t passes_since_wait = 0;  ///< since a safe point built something or found nothing to build
   std::uint64_t no_room_until = 0;      ///< the pass before which no graph is tried: the memory for graphs is used up
   std::uint32_t failures = 0;           ///< of builds, patches and launches
