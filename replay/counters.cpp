@@ -84,12 +84,18 @@ void Engine::Impl::counters(capture::CountersRecord& record) noexcept {
   if (log != nullptr) record.records_dropped = log->dropped();
 }
 
-void Engine::Impl::log_counters_when_due(std::uint64_t pass) noexcept {
-  if (log == nullptr) return;
+namespace {
+
+[[gnu::tls_model("initial-exec")]] constinit thread_local std::uint32_t ended_passes = 0;
+
+}  // namespace
+
+void Engine::Impl::log_counters_when_due() noexcept {
+  // The clock is read once in a while only: this runs at the end of every pass. Each thread counts its own, whatever
+  // their regions, so that no two write to one word.
+  constexpr std::uint32_t every = 64;
+  if (log == nullptr || ++ended_passes % every != 0) return;
   std::int64_t due = next_counters_ns.load(std::memory_order_relaxed);
-  // The clock is read once in a while only: this runs at the end of every pass.
-  constexpr std::uint64_t every = 64;
-  if (pass % every != 0) return;
   const std::int64_t now = now_ns();
   if (now < due ||
       !next_counters_ns.compare_exchange_strong(due, now + std::int64_t{settings.log_interval_s} * 1'000'000'000))

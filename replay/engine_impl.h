@@ -295,8 +295,8 @@ struct Engine::Impl : ProcessGlance {
 
   // ---- counters.cpp
   void counters(capture::CountersRecord& record) noexcept;
-  /// At the end of a region's pass of this number.
-  void log_counters_when_due(std::uint64_t pass) noexcept;
+  /// At the end of a pass.
+  void log_counters_when_due() noexcept;
 };
 
 }  // namespace refrain::replay

@@ -265,7 +265,7 @@ void Engine::Impl::finish(OpenRegion& pass, bool may_build) noexcept {
   Region& region = *pass.region;
   // Many ranges have no operation of their own.
   if (pass.state == OpenRegion::State::choosing && pass.counters.calls == 0) {
-    return log_counters_when_due(pass.number);
+    return log_counters_when_due();
   }
   if (pass.epoch != epoch.load(std::memory_order_acquire)) demote(pass);
   if (pass.state == OpenRegion::State::matching && pass.cursor < pass.variant->sequence.size()) {
@@ -296,7 +296,7 @@ void Engine::Impl::finish(OpenRegion& pass, bool may_build) noexcept {
   pass.recording = {};
   if (build_here && region.is_automatic()) pass.build_due.store(true, std::memory_order_relaxed);
   if (build_here && !region.is_automatic()) build_pending(&region);
-  log_counters_when_due(pass.number);
+  log_counters_when_due();
 }
 
 }  // namespace refrain::replay

@@ -16,9 +16,9 @@ namespace refrain::tests {
 
 class Program {
  public:
-  explicit Program(policy::Settings chosen = region_settings())
+  explicit Program(policy::Settings chosen = region_settings(), capture::LogWriter* log = nullptr)
       : settings(std::move(chosen)), driver(RecordingDriver::start()) {
-    engine = std::make_unique<replay::Engine>(driver, settings, nullptr);
+    engine = std::make_unique<replay::Engine>(driver, settings, log);
   }
 
   /// The timer and the issue thread stay out of tests that are not about them.
