@@ -73,6 +73,7 @@ bool Engine::Impl::is_left_alone(OpenRegion& pass) noexcept {
 
 void Engine::Impl::wake_when_due() noexcept {
   const std::int64_t now = now_ns();
+  log_counters_when_due(now);  // no pass ends meanwhile
   if (now < doze_until.load(std::memory_order_relaxed) || !dozes.exchange(false, std::memory_order_acq_rel)) return;
   pace.wake(now);
   const CallCounters sum = automatic_counters();

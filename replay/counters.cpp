@@ -95,9 +95,12 @@ void Engine::Impl::log_counters_when_due() noexcept {
   // their regions, so that no two write to one word.
   constexpr std::uint32_t every = 64;
   if (log == nullptr || ++ended_passes % every != 0) return;
+  log_counters_when_due(now_ns());
+}
+
+void Engine::Impl::log_counters_when_due(std::int64_t now) noexcept {
   std::int64_t due = next_counters_ns.load(std::memory_order_relaxed);
-  const std::int64_t now = now_ns();
-  if (now < due ||
+  if (log == nullptr || now < due ||
       !next_counters_ns.compare_exchange_strong(due, now + std::int64_t{settings.log_interval_s} * 1'000'000'000))
     return;
   try {

@@ -80,6 +80,28 @@ TEST_F(CountersLog, are_told_of_pieces_of_which_every_other_one_is_lost) {
   EXPECT_GE(counters_told(), 1);
 }
 
+TEST_F(CountersLog, are_told_of_a_job_that_is_left_alone) {
+  policy::Settings settings = Program::automatic_settings();
+  settings.governor = true;
+  start(settings);
+  constexpr std::uint64_t kernels = 96;
+  for (std::uint64_t kernel = 0; kernel < kernels; ++kernel) RecordingDriver::add_function(200 + kernel, {8});
+  RecordingDriver::takes["cuLaunchKernel"] = 3'000;
+  RecordingDriver::takes["cuGraphLaunch"] = 300'000;
+  auto step = [&] {
+    for (std::uint64_t kernel = 0; kernel < kernels; ++kernel) program->launch(200 + kernel, {kernel});
+    program->synchronize();
+    RecordingDriver::executed.clear();
+    program->expected.clear();
+  };
+  for (int number = 0; number < 20'000 && !program->engine->passes(true); ++number) step();
+  ASSERT_TRUE(program->engine->passes(true)) << "it runs eagerly, and is not watched for a while";
+  const int before = counters_told();
+  const auto end = std::chrono::steady_clock::now() + 1300ms;
+  while (std::chrono::steady_clock::now() < end) step();
+  EXPECT_GT(counters_told(), before);
+}
+
 TEST_F(CountersLog, are_not_told_before_the_time_has_come) {
   start(Program::region_settings());
   const auto begin = std::chrono::steady_clock::now();
