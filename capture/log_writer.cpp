@@ -96,12 +96,14 @@ struct LogWriter::State {
   std::uint64_t accepted = 0, done = 0;              // records; done: written or dropped
   std::uint64_t dropped = 0;
   bool started = false, closing = false, hurry = false, finished = false;
+  bool file_full = false;    // only what is always taken is written from here on
   bool ended_early = false;  // the file failed or is full
   std::string file_name;
 
   /// Whether the queue took the record.
   bool push(LogRecord&& record, std::size_t bytes) noexcept {
-    const bool full = queued_records >= options.max_queued_records || queued_bytes + bytes > options.max_queued_bytes;
+    const bool full =
+        file_full || queued_records >= options.max_queued_records || queued_bytes + bytes > options.max_queued_bytes;
     if (closing || finished || (full && !always_taken(record))) return false;
     try {
       const std::chrono::duration<double> time = Clock::now() - start;
@@ -138,26 +140,27 @@ namespace {
 /// What the thread does with each record: formats it, minds the size limit, writes it.
 class Output {
  public:
-  enum class Result { written, dropped, end };
+  enum class Result { written, dropped, full, end };
 
   Output(std::uint64_t max_bytes) : max_bytes_(max_bytes) {}
   LogFile& file() noexcept { return file_; }
 
   Result write(const Entry& entry) noexcept try {
+    if (full_ && !always_taken(entry.record)) return Result::full;
     const std::string line = format_.line(entry.record, entry.time);
-    if (file_.bytes() + line.size() + last_line_bytes <= max_bytes_) {
-      return file_.write(line) ? Result::written : Result::end;
-    }
-    const MessageRecord full{"warning", "the log has reached its limit of " + std::to_string(max_bytes_) +
-                                            " bytes; nothing is written after this line"};
-    file_.write(format_.line(full, entry.time));
-    return Result::end;
+    const bool fits = file_.bytes() + line.size() + last_line_bytes <= max_bytes_;
+    if (fits || full_ || always_taken(entry.record)) return file_.write(line) ? Result::written : Result::end;
+    const MessageRecord message{"warning", "the log has reached its limit of " + std::to_string(max_bytes_) +
+                                               " bytes; only the counters at the end are written after this line"};
+    full_ = true;
+    return file_.write(format_.line(message, entry.time)) ? Result::full : Result::end;
   } catch (...) {
     return Result::dropped;
   }
 
  private:
   std::uint64_t max_bytes_;
+  bool full_ = false;
   LogFile file_;
   LogFormat format_;
 };
@@ -259,12 +262,13 @@ std::string LogWriter::write_all(State& state) {
     good = result != Output::Result::end;
     lock.lock();
     if (result != Output::Result::written) ++state.dropped;
+    state.file_full |= result == Output::Result::full;
     --state.queued_records;
     state.queued_bytes -= bytes;
     ++state.done;
     state.from_thread.notify_all();
   }
-  state.ended_early = !good;
+  state.ended_early = !good || state.file_full;
   lock.unlock();
   if (file.error().empty()) return {};
   return "no capture log from here on: " + file.name() + ": " + file.error();
@@ -276,7 +280,7 @@ bool LogWriter::flush(std::chrono::milliseconds timeout) noexcept {
   std::unique_lock lock(state.mutex);
   const std::uint64_t target = state.accepted, dropped_before = state.dropped;
   wait_patiently(state.from_thread, lock, timeout, [&] { return state.done >= target || state.finished; });
-  return state.done >= target && state.dropped == dropped_before && !state.ended_early;
+  return state.done >= target && state.dropped == dropped_before && !state.file_full && !state.ended_early;
 }
 
 bool LogWriter::close(std::chrono::milliseconds timeout) noexcept {

@@ -24,7 +24,7 @@ namespace refrain::capture {
 struct LogOptions {
   std::string path;  ///< folder, file, or pattern as log_path.h says; empty: nothing is written
   int rank = -1;
-  std::uint64_t max_bytes = 64 << 20;  ///< of the file
+  std::uint64_t max_bytes = 64 << 20;  ///< of the file; the counters at exit are written all the same
   std::size_t max_queued_records = 4096;
   std::size_t max_queued_bytes = 32 << 20;  ///< host memory, approximately
   /// Takes one line of text, at most once, on the writer's or a caller's thread; callable as long as the process lives.

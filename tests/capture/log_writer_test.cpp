@@ -149,7 +149,7 @@ TEST(LogWriter, its_descriptor_is_high_and_closed_on_exec) {
   EXPECT_TRUE(descriptors_of(folder.only_file()).empty());
 }
 
-TEST(LogWriter, J5_stops_at_its_size_and_says_so_in_the_last_line) {
+TEST(LogWriter, J5_stops_at_its_size_and_says_so_and_writes_the_counters_at_exit) {
   const TemporaryFolder folder;
   Warnings warnings;
   LogOptions options = options_for(folder.path(), warnings);
@@ -166,6 +166,15 @@ TEST(LogWriter, J5_stops_at_its_size_and_says_so_in_the_last_line) {
   EXPECT_NE(lines.back().find("has reached its limit of 20000 bytes"), std::string::npos) << lines.back();
   // Each record is either a line before the last one, or counted.
   EXPECT_EQ(lines.size() - 1 + writer.dropped(), 1002U);
+  CountersRecord counters;
+  EXPECT_FALSE(writer.write(CountersRecord(counters))) << "those at intervals find no room";
+  counters.at_exit = true;
+  counters.total.calls = 1234;
+  EXPECT_TRUE(writer.write(CountersRecord(counters)));
+  EXPECT_FALSE(writer.close(long_enough));
+  const std::vector<std::string> all = split_lines(read_file(folder.only_file()));
+  ASSERT_EQ(all.size(), lines.size() + 1);
+  EXPECT_NE(all.back().find("\"calls\":1234"), std::string::npos) << all.back();
   EXPECT_TRUE(warnings.texts().empty());
 }
 
