@@ -29,9 +29,8 @@ REPRESENTATIVE = ("v13_rows", "j4_reasons", "o3_joined_by_the_host", "l5_free_wh
 PATIENCE_S = 4
 # After a kernel that used memory which the program failed to get, each call may tell, as soon as the device got there.
 KERNEL_FAULT = b" 700\n"
-# What is read without having waited is a matter of time, and so is what a context that stays still gets done.
-WAITS = ("cuCtxSynchronize", "cuStreamSynchronize", "cuEventSynchronize", "cuStreamWaitEvent", "cuEventRecord", "cuMemFree",
-         "cuCtxDestroy")
+# What is read without having waited is a matter of time.
+WAITS = ("cuCtxSynchronize", "cuStreamSynchronize", "cuEventSynchronize", "cuStreamWaitEvent", "cuEventRecord", "cuMemFree")
 # What they do next depends on what an operation computed, so nothing can be said of them without it.
 DEPENDS_ON_RESULTS = ("v7_data_dependent_launches", "o1_host_spins_on_mapped_memory", "o1_waits_in_changing_places",
                       "o1_watchdog_polls_event")
