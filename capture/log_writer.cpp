@@ -149,7 +149,7 @@ class Output {
     if (full_ && !always_taken(entry.record)) return Result::full;
     const std::string line = format_.line(entry.record, entry.time);
     const bool fits = file_.bytes() + line.size() + last_line_bytes <= max_bytes_;
-    if (fits || full_ || always_taken(entry.record)) return file_.write(line) ? Result::written : Result::end;
+    if (fits || always_taken(entry.record)) return file_.write(line) ? Result::written : Result::end;
     const MessageRecord message{"warning", "the log has reached its limit of " + std::to_string(max_bytes_) +
                                                " bytes; only the counters at the end are written after this line"};
     full_ = true;

@@ -297,6 +297,7 @@ struct Engine::Impl : ProcessGlance {
   void counters(capture::CountersRecord& record) noexcept;
   /// At the end of a pass.
   void log_counters_when_due() noexcept;
+  /// Also where no pass ends.
   void log_counters_when_due(std::int64_t now_ns) noexcept;
 };
 

@@ -36,7 +36,8 @@ class ReplayShare {
 
  private:
   // One operation in so many. Of a job that replays one in six, a step was 6 % slower while it was looked at (GPU); of
-  // one that replays half of short pieces it takes as long as eagerly (simulated driver). docs/measurements.md
+  // one that replays half, in short pieces, it takes as long as eagerly at best (simulated driver).
+  // docs/measurements.md
   static constexpr std::uint64_t wanted = 4;
   static constexpr std::uint64_t many_steps = 64, few_steps = 8;
   static constexpr std::uint64_t least = 1 << 12, most = 1 << 17, unknown = 1 << 20;
