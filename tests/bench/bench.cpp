@@ -1,6 +1,7 @@
 // Measures what a call costs the host, bare or under Refrain: the same binary, run twice by scripts/bench.
 //
-//   bench [rounds]     prints one line a measurement: name, then nanoseconds a call (median over rounds)
+//   bench [rounds]           prints one line a measurement: name, then nanoseconds a call (median over rounds)
+//   bench rounds passes      only what passes through: refused launches and a query
 //
 // Held calls are timed without the one that launches their graph: the policy of scripts/bench makes segments as long as
 // the range. `refused` is a launch that the driver refuses at once (grid 0), so that the hook's own cost can be seen.
@@ -154,6 +155,7 @@ extern "C" void refrain_sim_register(refrain::tests::simulated::Registry* regist
 
 int main(int argc, char** argv) {
   const int rounds = argc > 1 ? std::max(8, std::atoi(argv[1])) : 200;
+  const bool only_passes = argc > 2 && std::strcmp(argv[2], "passes") == 0;
   const DriverApi& cuda = driver();
   check(cuda.cuInit(0), "cuInit");
   CUdevice device = 0;
@@ -169,6 +171,7 @@ int main(int argc, char** argv) {
     launch(1);
     check(cuda.cuCtxSynchronize(), "cuCtxSynchronize");
     measure_refused(launch, rounds);
+    if (only_passes) continue;
     measure_range("eager", launch, rounds, 0);    // the policy keeps this range eager
     measure_range("observe", launch, rounds, 0);  // recorded once, then compared and passed
     const std::string held = "hold_" + std::to_string(parameters);
@@ -178,6 +181,8 @@ int main(int argc, char** argv) {
     const std::string segments = "segments_" + std::to_string(parameters);
     measure_range(segments.c_str(), launch, rounds, 0);
   }
+  measure_query(rounds);
+  if (only_passes) return 0;
   // The library of the bound begins to drop launches here (drop.cpp).
   if (void* function = dlsym(RTLD_DEFAULT, "refrain_drop")) reinterpret_cast<void (*)(int)>(function)(1);
   std::vector<Launch> kernels;
@@ -186,7 +191,6 @@ int main(int argc, char** argv) {
   measure_automatic("automatic", kernels, rounds, 1);
   measure_automatic("automatic", kernels, rounds, 2);
   measure_automatic("automatic", kernels, rounds, 0);
-  measure_query(rounds);
   measure_nvtx("unmatched", rounds);
   measure_nvtx("hold_empty", rounds);
   return 0;
