@@ -1,4 +1,4 @@
-// Measures what a call costs the host, bare or under Refrain: the same binary, run twice by scripts/bench.
+// Measures what a call costs the host, bare or under Refrain: the same binary, run by scripts/bench.
 //
 //   bench [rounds]           prints one line a measurement: name, then nanoseconds a call (median over rounds)
 //   bench rounds passes      only what passes through: refused launches and a query
@@ -130,6 +130,16 @@ void measure_query(int rounds) {
   print("query", 0, each);
 }
 
+void measure_passes(CUmodule module, int rounds) {
+  for (int parameters : parameter_counts) {
+    Launch launch(module, parameters);
+    launch(1);
+    check(driver().cuCtxSynchronize(), "cuCtxSynchronize");
+    measure_refused(launch, rounds);
+  }
+  measure_query(rounds);
+}
+
 void measure_nvtx(const char* range, int rounds) {
   std::vector<double> each;
   for (int round = 0; round < rounds; ++round) {
@@ -155,7 +165,6 @@ extern "C" void refrain_sim_register(refrain::tests::simulated::Registry* regist
 
 int main(int argc, char** argv) {
   const int rounds = argc > 1 ? std::max(8, std::atoi(argv[1])) : 200;
-  const bool only_passes = argc > 2 && std::strcmp(argv[2], "passes") == 0;
   const DriverApi& cuda = driver();
   check(cuda.cuInit(0), "cuInit");
   CUdevice device = 0;
@@ -166,12 +175,14 @@ int main(int argc, char** argv) {
   CUmodule module = nullptr;
   const std::string text = ptx();
   check(cuda.cuModuleLoadData(&module, text.c_str()), "cuModuleLoadData");
+  if (argc > 2 && std::strcmp(argv[2], "passes") == 0) {
+    measure_passes(module, rounds);
+    return 0;
+  }
   for (int parameters : parameter_counts) {
     Launch launch(module, parameters);
     launch(1);
     check(cuda.cuCtxSynchronize(), "cuCtxSynchronize");
-    measure_refused(launch, rounds);
-    if (only_passes) continue;
     measure_range("eager", launch, rounds, 0);    // the policy keeps this range eager
     measure_range("observe", launch, rounds, 0);  // recorded once, then compared and passed
     const std::string held = "hold_" + std::to_string(parameters);
@@ -181,8 +192,6 @@ int main(int argc, char** argv) {
     const std::string segments = "segments_" + std::to_string(parameters);
     measure_range(segments.c_str(), launch, rounds, 0);
   }
-  measure_query(rounds);
-  if (only_passes) return 0;
   // The library of the bound begins to drop launches here (drop.cpp).
   if (void* function = dlsym(RTLD_DEFAULT, "refrain_drop")) reinterpret_cast<void (*)(int)>(function)(1);
   std::vector<Launch> kernels;
